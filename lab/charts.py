@@ -1,0 +1,340 @@
+"""Altair charts as templates without data, and the tables that fill them.
+
+A template depends only on its roles and on the theme, so it is built once a process; a page hands
+data and template over apart. Colours go by role and are told apart by position, outline or dash
+as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal
+
+import altair as alt
+import pyarrow as pa
+
+from lab.figures import exact, short
+from lab.groups import Groups, group_labels, leading, together
+from lab.prediction import Comparison
+from lab.step import ExactStep
+from lab.vectors import Exact
+
+Role = Literal["accepted", "owed", "thrown away", "prediction", "truth"]
+
+MOST_BARS = 30
+"""Tokens that a chart draws one by one, the last bar included that stands for the others."""
+
+# Okabe–Ito blue and orange, a grey, and a purple; each with the ink that reads on it.
+_FILL: dict[str, str] = {
+    "accepted": "#0072B2",
+    "owed": "#E69F00",
+    "thrown away": "#A6A6A6",
+    "prediction": "#A678C8",
+    "truth": "#E69F00",
+}
+_INK: dict[str, str] = dict.fromkeys(_FILL, "#000000") | {"accepted": "#FFFFFF"}
+_LINE = {False: "#1A1A1A", True: "#F5F5F5"}  # p, q and outlines, on light and on dark
+_HEIGHT = 320
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a page draws: a Vega-Lite template, its data, and the same in words."""
+
+    spec: dict[str, Any]
+    data: pa.Table
+    alt: str
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """One drawn piece of one token."""
+
+    label: str
+    part: str
+    low: Fraction
+    high: Fraction
+    role: str
+
+    @property
+    def size(self) -> Fraction:
+        return self.high - self.low
+
+
+def ledger(step: ExactStep, tokens: Sequence[str], *, dark: bool = False) -> Picture:
+    """Accepted mass from the floor up, on it what is owed up to p or thrown away up to q."""
+    groups = chart_groups(step)
+    labels = group_labels(tokens, groups)
+    kept, owed, thrown, p, q = (
+        together(v, groups)
+        for v in (step.accepted, step.shortfall, step.excess, step.target, step.draft)
+    )
+    parts = ("accepted min(p, q)", "owed p − q", "thrown away q − p")
+    bars = _stacked(
+        labels, zip(parts, ("accepted", "owed", "thrown away"), (kept, owed, thrown), strict=True)
+    )
+    words = "; ".join(
+        f"{label}: p {short(a)}, q {short(b)}, accepted {short(k)}, "
+        + (f"owed {short(o)}" if o else f"thrown away {short(t)}" if t else "nothing owed")
+        for label, a, b, k, o, t in zip(labels, p, q, kept, owed, thrown, strict=True)
+    )
+    return Picture(
+        _stack(parts, ("accepted", "owed", "thrown away"), ("p", "q"), *_shape(labels), dark),
+        _table(bars, {"p": p, "q": q}, labels),
+        f"Ledger of one step. {words}.",
+    )
+
+
+def reconstruction(step: ExactStep, tokens: Sequence[str], *, dark: bool = False) -> Picture:
+    """Accepted mass plus Z · r, against the outline of p."""
+    groups = chart_groups(step)
+    labels = group_labels(tokens, groups)
+    kept, added, p = (together(v, groups) for v in (step.accepted, step.correction, step.target))
+    parts = ("accepted min(p, q)", "correction Z · r")
+    bars = _stacked(labels, zip(parts, ("accepted", "owed"), (kept, added), strict=True))
+    words = "; ".join(
+        f"{label}: {short(k)} + {short(a)} = {short(k + a)}, p {short(t)}"
+        for label, k, a, t in zip(labels, kept, added, p, strict=True)
+    )
+    return Picture(
+        _stack(parts, ("accepted", "owed"), ("p",), *_shape(labels), dark),
+        _table(bars, {"p": p}, labels),
+        f"Reconstruction. {words}.",
+    )
+
+
+def law(
+    values: Exact, labels: Sequence[str], part: str, role: Role = "owed", *, dark: bool = False
+) -> Picture:
+    """One bar for each label."""
+    bars = [_Bar(label, part, Fraction(), v, role) for label, v in zip(labels, values, strict=True)]
+    words = "; ".join(f"{bar.label} {short(bar.high)}" for bar in bars)
+    return Picture(
+        _side_by_side((part,), (role,), *_shape(labels), dark),
+        _table(bars, {}, labels),
+        f"{part}. {words}.",
+    )
+
+
+def residual(step: ExactStep, tokens: Sequence[str], *, dark: bool = False) -> Picture:
+    """The bars of r. There must be one: a missing residual is said in words, not drawn."""
+    assert step.residual is not None
+    groups = chart_groups(step)
+    return law(
+        together(step.residual, groups), group_labels(tokens, groups), "residual r", dark=dark
+    )
+
+
+def against_truth(comparison: Comparison, labels: Sequence[str], *, dark: bool = False) -> Picture:
+    """Prediction and truth side by side. Both must have bars."""
+    prediction, truth = comparison.prediction.values, comparison.truth
+    assert prediction is not None and truth is not None
+    parts = ("your prediction", "truth")
+    bars = [
+        _Bar(label, part, Fraction(), value, role)
+        for part, role, values in zip(
+            parts, ("prediction", "truth"), (prediction, truth), strict=True
+        )
+        for label, value in zip(labels, values, strict=True)
+    ]
+    words = "; ".join(
+        f"{label}: predicted {short(p)}, truth {short(t)}"
+        for label, p, t in zip(labels, prediction, truth, strict=True)
+    )
+    return Picture(
+        _side_by_side(parts, ("prediction", "truth"), *_shape(labels), dark),
+        _table(bars, {}, labels),
+        f"Prediction and truth. {words}.",
+    )
+
+
+def chart_groups(step: ExactStep) -> Groups:
+    """The tokens that charts of `step` draw one by one: those with the most of p or q."""
+    return leading(tuple(map(max, step.target, step.draft)), MOST_BARS)
+
+
+def _stacked(labels: Sequence[str], layers: Iterable[tuple[str, str, Exact]]) -> list[_Bar]:
+    floor = [Fraction()] * len(labels)
+    bars = []
+    for part, role, sizes in layers:
+        for i, (label, size) in enumerate(zip(labels, sizes, strict=True)):
+            bars.append(_Bar(label, part, floor[i], floor[i] + size, role))
+            floor[i] += size
+    return bars
+
+
+def _table(bars: Sequence[_Bar], lines: dict[str, Exact], labels: Sequence[str]) -> pa.Table:
+    """Rows in token order: pieces with something in them, then the lines."""
+    top = max((bar.high for bar in bars), default=Fraction(1)) or Fraction(1)
+    few = len(labels) <= 12
+    rows = [
+        {
+            "token": bar.label,
+            "part": bar.part,
+            "low": float(bar.low),
+            "high": float(bar.high),
+            "ink": _INK[bar.role],
+            # Numbers stand where there is room for them.
+            "text": short(bar.size) if few and (bar.size > top / 14 or not bar.low) else "",
+            "exact": exact(bar.size),
+        }
+        for bar in bars
+        if bar.size or not bar.low
+    ]
+    rows += [
+        {
+            "token": label,
+            "part": name,
+            "low": float(value),
+            "high": float(value),
+            "ink": "",
+            "text": name if len(labels) <= 8 else "",
+            "exact": exact(value),
+        }
+        for name, values in lines.items()
+        for label, value in zip(labels, values, strict=True)
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+def _shape(labels: Sequence[str]) -> tuple[bool, bool]:
+    """What of the labels decides the template: whether they are turned, whether bars are few."""
+    return sum(map(len, labels)) + 2 * len(labels) > 80, len(labels) <= 12
+
+
+def _x(turned: bool, **options: Any) -> alt.X:  # noqa: ANN401
+    axis = alt.Axis(
+        labelAngle=-40 if turned else 0,
+        labelLimit=0,
+        labelOverlap=False,
+        labelFontSize=14,
+        title=None,
+        ticks=False,
+        labelPadding=8,
+    )
+    return alt.X("token", type="nominal", sort=None, axis=axis, **options)
+
+
+def _y(title: str) -> alt.Y:
+    axis = alt.Axis(labelFontSize=13, titleFontSize=13, tickCount=6)
+    return alt.Y("low", type="quantitative", title=title, axis=axis, scale=alt.Scale(zero=True))
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("token", type="nominal"),
+        alt.Tooltip("part", type="nominal", title="what"),
+        alt.Tooltip("exact", type="nominal", title="exact value"),
+    ]
+
+
+def _colour(parts: tuple[str, ...], roles: tuple[str, ...]) -> alt.Color:
+    return alt.Color(
+        "part",
+        type="nominal",
+        scale=alt.Scale(domain=list(parts), range=[_FILL[role] for role in roles]),
+        legend=alt.Legend(
+            title=None, orient="top", labelFontSize=14, symbolSize=160, labelLimit=0, columns=2
+        ),
+    )
+
+
+@lru_cache(maxsize=64)
+def _stack(
+    parts: tuple[str, ...],
+    roles: tuple[str, ...],
+    lines: tuple[str, ...],
+    turned: bool,
+    few: bool,
+    dark: bool,
+) -> dict[str, Any]:
+    one_of = alt.FieldOneOfPredicate(field="part", oneOf=list(parts))
+    line_of = alt.FieldOneOfPredicate(field="part", oneOf=list(lines))
+    band = alt.Scale(paddingInner=0.45 if few else 0.25, paddingOuter=0.3)
+    base = alt.Chart()
+    bars = (
+        base.transform_filter(one_of)
+        .mark_bar(stroke=_LINE[dark], strokeWidth=0.8)
+        .encode(
+            x=_x(turned, scale=band),
+            y=_y("probability mass"),
+            y2=alt.Y2("high"),
+            color=_colour(parts, roles),
+            tooltip=_tooltip(),
+        )
+    )
+    rules = (
+        base.transform_filter(line_of)
+        .mark_rule(strokeWidth=3, color=_LINE[dark])
+        .encode(
+            x=_x(turned, bandPosition=-0.08),
+            x2=alt.X2("token", bandPosition=1.08),
+            y=_y("probability mass"),
+            strokeDash=alt.StrokeDash(
+                "part",
+                type="nominal",
+                scale=alt.Scale(domain=list(lines), range=[[1, 0], [5, 4]][: len(lines)]),
+                legend=alt.Legend(
+                    title=None, orient="top", labelFontSize=14, symbolSize=400, symbolType="stroke"
+                ),
+            ),
+            tooltip=_tooltip(),
+        )
+    )
+    names = (
+        base.transform_filter(line_of)
+        .mark_text(align="left", dx=5, fontSize=16, fontStyle="italic", color=_LINE[dark])
+        .encode(
+            x=_x(turned, bandPosition=1.08),
+            y=_y("probability mass"),
+            text=alt.Text("text", type="nominal"),
+        )
+    )
+    numbers = (
+        base.transform_filter(one_of)
+        .transform_filter("datum.high > datum.low")
+        .transform_calculate(middle="(datum.low + datum.high) / 2")
+        .mark_text(fontSize=15, fontWeight="bold")
+        .encode(
+            x=_x(turned),
+            y=alt.Y("middle", type="quantitative"),
+            text=alt.Text("text", type="nominal"),
+            color=alt.Color("ink", type="nominal", scale=None),
+        )
+    )
+    return _template(alt.layer(bars, rules, names, numbers))
+
+
+@lru_cache(maxsize=64)
+def _side_by_side(
+    parts: tuple[str, ...], roles: tuple[str, ...], turned: bool, few: bool, dark: bool
+) -> dict[str, Any]:
+    base = alt.Chart()
+    offset = (
+        {"xOffset": alt.XOffset("part", type="nominal", sort=list(parts))} if len(parts) > 1 else {}
+    )
+    bars = base.mark_bar(stroke=_LINE[dark], strokeWidth=0.8).encode(
+        x=_x(turned, scale=alt.Scale(paddingInner=0.4 if few else 0.2, paddingOuter=0.2)),
+        y=_y("probability"),
+        y2=alt.Y2("high"),
+        color=_colour(parts, roles),
+        tooltip=_tooltip(),
+        **offset,
+    )
+    numbers = base.mark_text(baseline="bottom", dy=-4, fontSize=14, color=_LINE[dark]).encode(
+        x=_x(turned),
+        y=alt.Y("high", type="quantitative"),
+        text=alt.Text("text", type="nominal"),
+        **offset,
+    )
+    return _template(alt.layer(bars, numbers))
+
+
+def _template(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
+    spec: dict[str, Any] = chart.properties(height=_HEIGHT).to_dict(validate=False)
+    for key in ("$schema", "config", "data", "datasets"):
+        spec.pop(key, None)
+    return spec

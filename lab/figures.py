@@ -1,0 +1,98 @@
+"""Numbers as text: exact for files and fields, rounded for reading."""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from fractions import Fraction
+
+SIGNIFICANT = 17
+"""Digits that identify a float64; used when a decimal does not terminate."""
+
+PLACES = 4
+"""Decimal places on screen."""
+
+_SMALL = Fraction(1, 10**6)  # below this, decimals are written with an exponent
+
+
+def terminates(number: Fraction) -> bool:
+    """Whether the decimal expansion of `number` ends."""
+    return _places(number) is not None
+
+
+def _places(number: Fraction) -> int | None:
+    """How many decimals `number` has; None when they do not end."""
+    rest, count = number.denominator, {2: 0, 5: 0}
+    for prime in count:
+        while rest % prime == 0:
+            rest, count[prime] = rest // prime, count[prime] + 1
+    return max(count.values()) if rest == 1 else None
+
+
+def decimal(number: Fraction) -> str:
+    """`number` as a decimal: exact when it terminates, else 17 significant digits.
+
+    >>> decimal(Fraction(3, 4)), decimal(Fraction(1, 10**7)), decimal(Fraction(1, 3))
+    ('0.75', '1e-7', '0.33333333333333333')
+    """
+    places = _places(number)
+    if places is None:
+        context = Context(prec=SIGNIFICANT, Emax=10**9, Emin=-(10**9))
+        rounded = context.divide(Decimal(number.numerator), Decimal(number.denominator))
+        negative, digits, power = rounded.as_tuple()
+        assert isinstance(power, int)  # a finite number: never NaN or infinity
+        return _write(bool(negative), "".join(map(str, digits)), power)
+    return _write(
+        number < 0, str(abs(number.numerator) * 10**places // number.denominator), -places
+    )
+
+
+def _write(negative: bool, text: str, power: int) -> str:
+    """The digits in `text` times 10**power, positional unless the number is tiny."""
+    sign = "-" if negative else ""
+    point = len(text) + power  # where the point stands, counted from the first digit
+    if text.strip("0") and point < -5:
+        fraction = f".{text[1:]}" if len(text) > 1 else ""
+        return f"{sign}{text[0]}{fraction}e{point - 1}"
+    if power >= 0:
+        return sign + text + "0" * power
+    if point <= 0:
+        return f"{sign}0.{'0' * -point}{text}"
+    return f"{sign}{text[:point]}.{text[point:]}"
+
+
+def exact(number: Fraction) -> str:
+    """`number` as text that reads back as the same fraction, a short decimal if there is one."""
+    text = decimal(number) if terminates(number) else str(number)
+    return text if len(text) <= 24 else min(text, str(number), key=len)
+
+
+def short(number: Fraction | float) -> str:
+    """`number` for reading, with ``≈`` in front when it was rounded.
+
+    A number that is not 0 never reads 0, and one that is not 1 never reads 1.
+
+    >>> short(Fraction(3, 4)), short(Fraction(1, 3)), short(Fraction(10**7 - 1, 10**7))
+    ('0.75', '≈0.3333', '1 − 1e-7')
+    """
+    value = Fraction(number)
+    if value < 0:
+        text = short(-value)
+        return f"≈−{text[1:]}" if text.startswith("≈") else f"−{text}"
+    if (value * 10**PLACES).denominator == 1:
+        return decimal(value)
+    if value < Fraction(5, 10 ** (PLACES + 1)):
+        return _scientific(value)
+    distance = abs(value - 1)
+    if distance < Fraction(5, 10 ** (PLACES + 1)):
+        tail = _scientific(distance)
+        sign = "−" if value < 1 else "+"
+        return f"≈1 {sign} {tail[1:]}" if tail.startswith("≈") else f"1 {sign} {tail}"
+    return f"≈{float(round(value, PLACES)):.{PLACES}f}"
+
+
+def _scientific(value: Fraction) -> str:
+    rounded = Context(prec=3, Emax=10**9, Emin=-(10**9)).divide(
+        Decimal(value.numerator), Decimal(value.denominator)
+    )
+    mantissa, power = f"{rounded.normalize():e}".split("e")
+    return f"{'' if Fraction(rounded) == value else '≈'}{mantissa}e{int(power)}"
