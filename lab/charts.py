@@ -37,16 +37,32 @@ _FILL: dict[str, str] = {
 }
 _INK: dict[str, str] = dict.fromkeys(_FILL, "#000000") | {"accepted": "#FFFFFF"}
 _LINE = {False: "#1A1A1A", True: "#F5F5F5"}  # p, q and outlines, on light and on dark
-_HEIGHT = 320
+_HEIGHT = 400
+
+_Side = tuple[Literal["left", "right"], int, float]  # alignment, pixels, place in the band
+_SIDES: tuple[_Side, _Side] = (("right", -5, -0.08), ("left", 5, 1.08))
+
+
+@dataclass(frozen=True)
+class Sign:
+    """One entry of a legend: a filled square, or a line that is solid or dashed."""
+
+    text: str
+    fill: str | None = None
+    dashed: bool = False
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What a page draws: a Vega-Lite template, its data, and the same in words."""
+    """What a page draws: a Vega-Lite template, its data, the same in words, and a legend.
+
+    The legend stands outside the chart, where it wraps on a narrow screen.
+    """
 
     spec: dict[str, Any]
     data: pa.Table
     alt: str
+    legend: tuple[Sign, ...]
 
 
 @dataclass(frozen=True)
@@ -85,6 +101,7 @@ def ledger(step: ExactStep, tokens: Sequence[str], *, dark: bool = False) -> Pic
         _stack(parts, ("accepted", "owed", "thrown away"), ("p", "q"), *_shape(labels), dark),
         _table(bars, {"p": p, "q": q}, labels),
         f"Ledger of one step. {words}.",
+        (*_squares(parts, ("accepted", "owed", "thrown away")), Sign("p"), Sign("q", dashed=True)),
     )
 
 
@@ -103,6 +120,7 @@ def reconstruction(step: ExactStep, tokens: Sequence[str], *, dark: bool = False
         _stack(parts, ("accepted", "owed"), ("p",), *_shape(labels), dark),
         _table(bars, {"p": p}, labels),
         f"Reconstruction. {words}.",
+        (*_squares(parts, ("accepted", "owed")), Sign("p")),
     )
 
 
@@ -116,6 +134,7 @@ def law(
         _side_by_side((part,), (role,), *_shape(labels), dark),
         _table(bars, {}, labels),
         f"{part}. {words}.",
+        _squares((part,), (role,)),
     )
 
 
@@ -148,7 +167,12 @@ def against_truth(comparison: Comparison, labels: Sequence[str], *, dark: bool =
         _side_by_side(parts, ("prediction", "truth"), *_shape(labels), dark),
         _table(bars, {}, labels),
         f"Prediction and truth. {words}.",
+        _squares(parts, ("prediction", "truth")),
     )
+
+
+def _squares(parts: Sequence[str], roles: Sequence[str]) -> tuple[Sign, ...]:
+    return tuple(Sign(part, _FILL[role]) for part, role in zip(parts, roles, strict=True))
 
 
 def chart_groups(step: ExactStep) -> Groups:
@@ -169,7 +193,9 @@ def _stacked(labels: Sequence[str], layers: Iterable[tuple[str, str, Exact]]) ->
 def _table(bars: Sequence[_Bar], lines: dict[str, Exact], labels: Sequence[str]) -> pa.Table:
     """Rows in token order: pieces with something in them, then the lines."""
     top = max((bar.high for bar in bars), default=Fraction(1)) or Fraction(1)
-    few = len(labels) <= 12
+    texts = [short(bar.size) for bar in bars]
+    room = 9 if len(labels) <= 5 else 7 if len(labels) <= 7 else 5 if len(labels) <= 12 else 0
+    fit = max(map(len, texts), default=0) <= room  # all numbers or none
     rows = [
         {
             "token": bar.label,
@@ -177,11 +203,10 @@ def _table(bars: Sequence[_Bar], lines: dict[str, Exact], labels: Sequence[str])
             "low": float(bar.low),
             "high": float(bar.high),
             "ink": _INK[bar.role],
-            # Numbers stand where there is room for them.
-            "text": short(bar.size) if few and (bar.size > top / 14 or not bar.low) else "",
+            "text": text if fit and (bar.size > top / 14 or not bar.low) else "",
             "exact": exact(bar.size),
         }
-        for bar in bars
+        for bar, text in zip(bars, texts, strict=True)
         if bar.size or not bar.low
     ]
     rows += [
@@ -236,9 +261,7 @@ def _colour(parts: tuple[str, ...], roles: tuple[str, ...]) -> alt.Color:
         "part",
         type="nominal",
         scale=alt.Scale(domain=list(parts), range=[_FILL[role] for role in roles]),
-        legend=alt.Legend(
-            title=None, orient="top", labelFontSize=14, symbolSize=160, labelLimit=0, columns=2
-        ),
+        legend=None,
     )
 
 
@@ -277,22 +300,21 @@ def _stack(
                 "part",
                 type="nominal",
                 scale=alt.Scale(domain=list(lines), range=[[1, 0], [5, 4]][: len(lines)]),
-                legend=alt.Legend(
-                    title=None, orient="top", labelFontSize=14, symbolSize=400, symbolType="stroke"
-                ),
+                legend=None,
             ),
             tooltip=_tooltip(),
         )
     )
-    names = (
-        base.transform_filter(line_of)
-        .mark_text(align="left", dx=5, fontSize=16, fontStyle="italic", color=_LINE[dark])
+    names = [  # p on the left and q on the right, so that equal lines keep both names
+        base.transform_filter(alt.FieldEqualPredicate(field="part", equal=name))
+        .mark_text(align=align, dx=dx, fontSize=16, fontStyle="italic", color=_LINE[dark])
         .encode(
-            x=_x(turned, bandPosition=1.08),
+            x=_x(turned, bandPosition=position),
             y=_y("probability mass"),
             text=alt.Text("text", type="nominal"),
         )
-    )
+        for name, (align, dx, position) in zip(lines, _SIDES, strict=False)
+    ]
     numbers = (
         base.transform_filter(one_of)
         .transform_filter("datum.high > datum.low")
@@ -305,7 +327,7 @@ def _stack(
             color=alt.Color("ink", type="nominal", scale=None),
         )
     )
-    return _template(alt.layer(bars, rules, names, numbers))
+    return _template(alt.layer(bars, rules, *names, numbers))
 
 
 @lru_cache(maxsize=64)
@@ -334,7 +356,10 @@ def _side_by_side(
 
 
 def _template(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
-    spec: dict[str, Any] = chart.properties(height=_HEIGHT).to_dict(validate=False)
-    for key in ("$schema", "config", "data", "datasets"):
-        spec.pop(key, None)
+    spec: dict[str, Any] = chart.properties(height=_HEIGHT, padding={"top": 20}).to_dict(
+        validate=False
+    )
+    for part in (spec, *spec["layer"]):  # the data comes from the page
+        for key in ("$schema", "config", "data", "datasets"):
+            part.pop(key, None)
     return spec

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 
 class LabError(ValueError):
     """Something a person can put right; ``str(error)`` is the sentence to show them."""
@@ -39,7 +41,7 @@ class RowsError(LabError):
         The rows that were read.
     """
 
-    def __init__(self, message: str, rows: tuple[tuple[object, ...], ...]) -> None:
+    def __init__(self, message: str, rows: tuple[tuple[Fraction, ...], ...]) -> None:
         self.rows = rows
         super().__init__(message)
 

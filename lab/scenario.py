@@ -40,7 +40,7 @@ class Texts:
 
     def link(self, address: str) -> str | None:
         """The link at `address`; None when it would be longer than servers accept."""
-        link = f"{address}?{urlencode(self.query())}"
+        link = f"{address}?{urlencode(self.query(), safe=',/')}"
         return link if len(link) <= LONGEST_LINK else None
 
     @classmethod

@@ -47,7 +47,15 @@ _TRANSLATE = {
 
 @dataclass(frozen=True)
 class Reading:
-    """What a text was read as: its rows, and what the reader should know about how."""
+    """What a text was read as.
+
+    Attributes
+    ----------
+    rows : tuple of tuple of Fraction
+        At least one, all of one length.
+    notes : tuple of str
+        What the person should know about how it was read.
+    """
 
     rows: tuple[Exact, ...]
     notes: tuple[str, ...] = ()
@@ -135,16 +143,51 @@ def parse_vector(text: str, name: str = "vector") -> Exact:
     RowsError
         When the text holds several rows.
     """
-    rows = read_rows(text, name).rows
-    if len(rows) > 1:
+    return read_vector(text, name).rows[0]
+
+
+def read_vector(text: str, name: str = "vector") -> Reading:
+    """`parse_vector` with notes on how the text was read."""
+    reading = read_rows(text, name)
+    if len(reading.rows) > 1:
         raise RowsError(
-            f"{name} holds {len(rows)} rows of {len(rows[0])} entries; it takes one row.", rows
+            f"{name} holds {len(reading.rows)} rows of {len(reading.rows[0])} entries; "
+            "it takes one row.",
+            reading.rows,
         )
-    return rows[0]
+    return reading
 
 
 def read_rows(text: str, name: str = "vector") -> Reading:
     """The rows in a text, with notes on how they were read; see `parse_vector`."""
+    cells, decimal_comma = split_text(text, name)
+    names = [name] if len(cells) == 1 else [f"{name}, row {n}" for n, _ in enumerate(cells, 1)]
+    rows = tuple(map(parse_entries, cells, names))
+    for row_name, row in zip(names, rows, strict=True):
+        if len(row) != len(rows[0]):
+            raise LengthError(
+                f"{row_name} has {len(row)} entries, row 1 has {len(rows[0])}; "
+                "rows of one length are accepted."
+            )
+    notes = []
+    if decimal_comma:
+        notes.append(f"{name}: commas inside numbers were read as decimal commas.")
+    if _looks_rounded([entry for row in cells for entry in row], rows):
+        notes.append(
+            f"{name}: these values look printed with 4 decimals. The sum may be off by rounding, "
+            "and a 0.0000 need not be zero; more digits give the exact answer."
+        )
+    return Reading(rows, tuple(notes))
+
+
+def split_text(text: str, name: str = "vector") -> tuple[list[list[str]], bool]:
+    """The cells of a text, row by row and not yet read; and whether commas are decimal commas.
+
+    Raises
+    ------
+    LabError
+        When the text is empty or too long, or says with ``...`` that entries are missing.
+    """
     if len(text) > LONGEST_TEXT:
         raise LabError(
             f"{name} has {len(text):,} characters; at most {LONGEST_TEXT:,} are read here. "
@@ -159,27 +202,11 @@ def read_rows(text: str, name: str = "vector") -> Reading:
         raise EntryError(
             name, position, "...", "entries are missing here; accepted is the whole vector."
         )
-    comma = _has_decimal_commas(body)
-    cells = [_split(line, comma) for line in _lines(body)]
+    decimal_comma = _has_decimal_commas(body)
+    cells = [_split(line, decimal_comma) for line in _lines(body)]
     if len(cells) > 1 and all(len(row) == 1 for row in cells):  # one column
         cells = [[entry for row in cells for entry in row]]
-    names = [name] if len(cells) == 1 else [f"{name}, row {n}" for n, _ in enumerate(cells, 1)]
-    rows = tuple(map(parse_entries, cells, names))
-    for row_name, row in zip(names, rows, strict=True):
-        if len(row) != len(rows[0]):
-            raise LengthError(
-                f"{row_name} has {len(row)} entries, row 1 has {len(rows[0])}; "
-                "rows of one length are accepted."
-            )
-    notes = []
-    if comma:
-        notes.append(f"{name}: commas inside numbers were read as decimal commas.")
-    if _looks_rounded([entry for row in cells for entry in row], rows):
-        notes.append(
-            f"{name}: these values look printed with 4 decimals. The sum may be off by rounding, "
-            "and a 0.0000 need not be zero; more digits give the exact answer."
-        )
-    return Reading(rows, tuple(notes))
+    return cells, decimal_comma
 
 
 def _unwrapped(text: str) -> str:

@@ -1,0 +1,163 @@
+"""What a session remembers: the one place for session-state keys."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+
+from lab.errors import LabError
+from lab.prediction import Prediction
+from lab.scenario import WORKED_EXAMPLE, Scenario, Texts
+
+# Widgets that keep their values across pages (persist_state="session").
+TOKENS, P, Q = "field tokens", "field p", "field q"
+PRESET, ENTRY, FILE, GRID, TAKEN = "preset", "entry", "file", "grid", "file taken"
+INSPECT, FRACTIONS, QUANTITY = "just inspect", "exact fractions", "quantity"
+SUCCESS, TRIALS, RECOVER = "success", "trials", "predict recovered"
+
+# What is remembered beside them.
+_TEXTS, _START, _FAULT = "texts", "start", "link fault"
+_NEXT, _LARGE, _SHOWN = "texts to come", "large scenario", "shown scenario"
+_SETTINGS = "settings to come"
+
+DEFAULT_SUCCESS, DEFAULT_TRIALS = 0.5, 10
+
+
+def begin() -> str | None:
+    """Fill the fields for a new session from its link; the sentence for a bad link, if it is one.
+
+    A page calls this first.
+    """
+    _run_app_first()
+    memory = st.session_state
+    if _TEXTS not in memory:
+        start, memory[_FAULT] = WORKED_EXAMPLE.texts, None
+        try:
+            start = Texts.from_query(st.query_params) or start
+        except LabError as fault:
+            memory[_FAULT] = str(fault)
+        memory[_START] = memory[_TEXTS] = start
+        memory[_NEXT] = start
+    # A widget's value can only be set before the widget is drawn.
+    for key, value in memory.pop(_SETTINGS, {}).items():
+        memory[key] = value
+    fault_text: str | None = memory[_FAULT]
+    return fault_text
+
+
+def _run_app_first() -> None:
+    """Have app.py run when Streamlit did not.
+
+    A server's first visitor by a link to a page gets that page without app.py, because a folder
+    is called pages; from app.py's first run on, navigation is app.py's.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+
+
+def texts() -> Texts:
+    """The fields of the scenario as they stand."""
+    current: Texts = st.session_state[_TEXTS]
+    return current
+
+
+def remember(new: Texts) -> None:
+    """Keep what was typed. The fields show it already."""
+    if new != st.session_state[_TEXTS]:
+        st.session_state[_FAULT] = None
+    st.session_state[_TEXTS] = new
+
+
+def fill(new: Texts) -> None:
+    """Put other texts into the fields, from the next run on; callbacks and buttons use this."""
+    remember(new)
+    st.session_state[_NEXT] = new
+    st.session_state[_LARGE] = None
+
+
+def fill_fields() -> None:
+    """Give the fields their new texts, if there are any. Call before the fields are drawn."""
+    new: Texts | None = st.session_state.pop(_NEXT, None)
+    if new:
+        st.session_state[TOKENS], st.session_state[P], st.session_state[Q] = (
+            new.tokens,
+            new.p,
+            new.q,
+        )
+
+
+def large_scenario() -> Scenario | None:
+    """A scenario from a file that has too many tokens for the fields."""
+    large: Scenario | None = st.session_state.get(_LARGE)
+    return large
+
+
+def use_large(scenario: Scenario) -> None:
+    """Look at a scenario that does not fit into the fields."""
+    st.session_state[_LARGE] = scenario
+
+
+def use_start() -> None:
+    """Put back the p and q that the session was opened with: its link's or the worked example's."""
+    fill(st.session_state[_START])
+
+
+def use_settings(settings: dict[str, Any]) -> None:
+    """Give widgets, by key, other values from the next run on."""
+    st.session_state[_SETTINGS] = settings
+
+
+# Predictions ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it was last asked: what it is about, how often it was begun, the answer."""
+
+    about: Hashable
+    round: int = 0
+    prediction: Prediction | None = None
+
+
+def asked(question: str, about: Hashable) -> Asked:
+    """The state of a question. A prediction about something else is erased here."""
+    key = f"asked {question}"
+    kept: Asked | None = st.session_state.get(key)
+    if kept is None or kept.about != about:
+        kept = Asked(about, kept.round + 1 if kept else 0)
+        st.session_state[key] = kept
+    return kept
+
+
+def bars_key(question: str, round_: int) -> str:
+    """The key of the bars of a question; a new one each round, so that they start unset."""
+    return f"bars {question} {round_}"
+
+
+def commit(question: str, prediction: Prediction) -> None:
+    """Freeze a prediction to the question as it was last asked."""
+    key = f"asked {question}"
+    st.session_state[key] = replace(st.session_state[key], prediction=prediction)
+
+
+def erase(*questions: str) -> None:
+    """Forget predictions, and have their bars start unset."""
+    for question in questions:
+        key = f"asked {question}"
+        if kept := st.session_state.get(key):
+            st.session_state[key] = Asked(kept.about, kept.round + 1)
+
+
+def show(scenario: Scenario) -> None:
+    """Remember that the truth about this scenario is on the screen."""
+    st.session_state[_SHOWN] = scenario
+
+
+def was_shown(scenario: Scenario) -> bool:
+    """Whether the truth about this scenario was the last to be shown in this session."""
+    return bool(st.session_state.get(_SHOWN) == scenario)
