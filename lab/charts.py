@@ -22,18 +22,19 @@ from lab.prediction import Comparison
 from lab.step import ExactStep
 from lab.vectors import Exact
 
-Role = Literal["accepted", "owed", "thrown away", "prediction", "truth"]
+Role = Literal["accepted", "owed", "thrown away", "prediction", "law"]
 
 MOST_BARS = 30
 """Tokens that a chart draws one by one, the last bar included that stands for the others."""
 
-# Okabe–Ito blue and orange, a grey, and a purple; each with the ink that reads on it.
+# Okabe–Ito's blue, orange and green, a grey, and the purple of the bars that people set; each with
+# the ink that reads on it.
 _FILL: dict[str, str] = {
     "accepted": "#0072B2",
     "owed": "#E69F00",
     "thrown away": "#A6A6A6",
-    "prediction": "#A678C8",
-    "truth": "#E69F00",
+    "prediction": "#8E5BB5",
+    "law": "#009E73",
 }
 _INK: dict[str, str] = dict.fromkeys(_FILL, "#000000") | {"accepted": "#FFFFFF"}
 _LINE = {False: "#1A1A1A", True: "#F5F5F5"}  # p, q and outlines, on light and on dark
@@ -147,15 +148,17 @@ def residual(step: ExactStep, tokens: Sequence[str], *, dark: bool = False) -> P
     )
 
 
-def against_truth(comparison: Comparison, labels: Sequence[str], *, dark: bool = False) -> Picture:
-    """Prediction and truth side by side. Both must have bars."""
+def against_truth(
+    comparison: Comparison, labels: Sequence[str], role: Role, *, dark: bool = False
+) -> Picture:
+    """Prediction and truth side by side, the truth in the colour of its role; both have bars."""
     prediction, truth = comparison.prediction.values, comparison.truth
     assert prediction is not None and truth is not None
     parts = ("your prediction", "truth")
     bars = [
-        _Bar(label, part, Fraction(), value, role)
-        for part, role, values in zip(
-            parts, ("prediction", "truth"), (prediction, truth), strict=True
+        _Bar(label, part, Fraction(), value, part_role)
+        for part, part_role, values in zip(
+            parts, ("prediction", role), (prediction, truth), strict=True
         )
         for label, value in zip(labels, values, strict=True)
     ]
@@ -164,10 +167,10 @@ def against_truth(comparison: Comparison, labels: Sequence[str], *, dark: bool =
         for label, p, t in zip(labels, prediction, truth, strict=True)
     )
     return Picture(
-        _side_by_side(parts, ("prediction", "truth"), *_shape(labels), dark),
+        _side_by_side(parts, ("prediction", role), *_shape(labels), dark),
         _table(bars, {}, labels),
         f"Prediction and truth. {words}.",
-        _squares(parts, ("prediction", "truth")),
+        _squares(parts, ("prediction", role)),
     )
 
 

@@ -76,7 +76,7 @@ def parse_number(text: str) -> Fraction:
     if not text:
         raise LabError(f"it is empty, which is not 0; accepted is {ACCEPTED}.")
     if len(text) > LONGEST_NUMBER:
-        raise LabError(f"it has {len(text)} characters; at most {LONGEST_NUMBER} are read.")
+        raise LabError(f"it has {len(text)} characters; up to {LONGEST_NUMBER} are accepted.")
     number, percent = (text[:-1].rstrip(), 100) if text.endswith("%") else (text, 1)
     if number.count(",") == 1 and "." not in number:
         number = number.replace(",", ".")
@@ -91,10 +91,10 @@ def parse_number(text: str) -> Fraction:
         raise LabError(f"it cannot be read as a number; accepted is {ACCEPTED}.")
     powers = [abs(int(match[1] or 0)) for match in matches if match]
     if max(powers) > LARGEST_EXPONENT:
-        raise LabError(f"its power of ten is beyond ±{LARGEST_EXPONENT}.")
+        raise LabError(f"its power of ten is beyond ±{LARGEST_EXPONENT}; accepted is {ACCEPTED}.")
     values = [Fraction(part) for part in parts]
     if values[-1] == 0 and len(values) == 2:
-        raise LabError("it divides by 0.")
+        raise LabError(f"it divides by 0; accepted is {ACCEPTED}.")
     return values[0] / (values[1] if len(values) == 2 else 1) / percent
 
 
@@ -190,7 +190,7 @@ def split_text(text: str, name: str = "vector") -> tuple[list[list[str]], bool]:
     """
     if len(text) > LONGEST_TEXT:
         raise LabError(
-            f"{name} has {len(text):,} characters; at most {LONGEST_TEXT:,} are read here. "
+            f"{name} has {len(text):,} characters; up to {LONGEST_TEXT:,} are accepted here. "
             "A longer vector goes into a CSV file."
         )
     body = _unwrapped(re.sub(" {2,}", " ", text.translate(_TRANSLATE)))

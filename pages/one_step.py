@@ -15,6 +15,7 @@ from lab.vectors import total
 from pages.parts import state
 from pages.parts.entry import scenario_entry
 from pages.parts.export import download_csv, share_link
+from pages.parts.glossary import glossary
 from pages.parts.predict import (
     Question,
     bar_top,
@@ -54,6 +55,12 @@ _NAMES: dict[Quantity, str] = {
     "output": "the output law",
 }
 
+_ROLES: dict[Quantity, charts.Role] = {
+    "residual": "owed",
+    "accepted": "accepted",
+    "output": "law",
+}
+
 QUESTION = "one step"
 
 DEFAULTS = {
@@ -77,6 +84,7 @@ def main() -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         scenario = scenario_entry()
+        glossary()
         if scenario:
             share_link(scenario)
     with right:
@@ -127,6 +135,7 @@ def _predict(scenario: Scenario, quantity: Quantity) -> bool:
         labels=group_labels(scenario.tokens, groups),
         lines=(("p", p), ("q", q)),
         top=Fraction(1) if quantity == "residual" else bar_top((*p, *q)),
+        role=_ROLES[quantity],
         none_allowed="There is no residual: nothing is ever rejected"
         if quantity == "residual"
         else "",
@@ -149,7 +158,7 @@ def _predict(scenario: Scenario, quantity: Quantity) -> bool:
 def _ledger(scenario: Scenario) -> None:
     """The theorem in one picture."""
     step = scenario.step
-    st.subheader("The ledger")
+    st.header("The ledger")
     alpha, z = st.columns(2)
     alpha.metric("α, a proposal is kept", number(step.acceptance))
     z.metric("Z, a proposal is rejected", number(step.rejection))
@@ -163,7 +172,7 @@ def _details(scenario: Scenario) -> None:
     step, tokens = scenario.step, scenario.tokens
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader("The residual r")
+        st.header("The residual r")
         if step.residual is None:
             st.info(
                 "Undefined, because Z = 0: no proposal is ever rejected, so no correction is ever "
@@ -173,10 +182,10 @@ def _details(scenario: Scenario) -> None:
             st.markdown("The law of the one fresh draw, *given* a rejection.")
             draw(charts.residual(step, tokens, dark=dark()))
     with right:
-        st.subheader("The reconstruction")
+        st.header("The reconstruction")
         st.markdown("Accepted mass plus Z · r, against the outline of p.")
         draw(charts.reconstruction(step, tokens, dark=dark()))
-    st.subheader("The numbers")
+    st.header("The numbers")
     st.toggle(
         "Exact fractions",
         key=state.FRACTIONS,

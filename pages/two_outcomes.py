@@ -16,6 +16,7 @@ from lab.scenario import WORKED_EXAMPLE, Scenario
 from lab.vectors import Exact, parse_number
 from pages.parts import state
 from pages.parts.entry import current_scenario
+from pages.parts.glossary import glossary
 from pages.parts.predict import (
     Question,
     bar_top,
@@ -54,15 +55,16 @@ def main() -> None:
     scenario = _example()
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.subheader("The display")
+        st.header("The display")
         success, trials, inspecting = _settings()
         display = two_outcomes(scenario.step, success)
         assert display is not None  # _example returns nothing else
         shown = _bars(scenario, display, trials, inspecting)
     with right:
-        st.subheader("The example beside it")
+        st.header("The example beside it")
         _given(scenario)
         _recover(scenario, display, trials, inspecting, shown)
+        glossary()
 
 
 def _example() -> Scenario:
@@ -130,6 +132,7 @@ def _settings() -> tuple[Fraction, int, bool]:
 def _bars(scenario: Scenario, display: TwoOutcomes, trials: int, inspecting: bool) -> bool:
     """The bars of the display, predicted first; whether they are on the screen."""
     law = binomial(display.success, trials)
+    role: charts.Role = "owed" if trials == 1 else "law"
     if trials == 1:
         law = display.bars
         names = _names(scenario, display)
@@ -153,7 +156,12 @@ def _bars(scenario: Scenario, display: TwoOutcomes, trials: int, inspecting: boo
             prompt += " Counts are asked for in ranges."
     if not inspecting:
         question = Question(
-            BARS, "Bars of the display", (display.success, trials, scenario), prompt, labels
+            BARS,
+            "Bars of the display",
+            (display.success, trials, scenario),
+            prompt,
+            labels,
+            role=role,
         )
         prediction = predicted(question)
         if prediction is None:
@@ -176,7 +184,7 @@ def _bars(scenario: Scenario, display: TwoOutcomes, trials: int, inspecting: boo
             return True  # the comparison has drawn them
     all_labels = labels if trials == 1 else tuple(map(str, range(trials + 1)))
     part = "displayed bars" if trials == 1 else f"Binomial({trials}, {number(display.success)})"
-    draw(charts.law(law, all_labels, part, "owed" if trials == 1 else "truth", dark=dark()))
+    draw(charts.law(law, all_labels, part, role, dark=dark()))
     return True
 
 
@@ -211,7 +219,7 @@ def _recover(
     scenario: Scenario, display: TwoOutcomes, trials: int, inspecting: bool, shown: bool
 ) -> None:
     """Multiply the displayed bars by Z, add the accepted masses, and see whether that is p."""
-    st.subheader("Recover p")
+    st.header("Recover p")
     wants = st.toggle(
         "Predict the recovered vector first",
         key=state.RECOVER,

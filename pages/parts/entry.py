@@ -44,8 +44,7 @@ rounded or renormalised.
 **q** is the law the proposals are really drawn from: after temperature, top-k, top-p.
 
 **Tokens:** labels between commas or lines. A label in double quotes is taken as it is: `" a"`,
-`"
-"`, `","`. Empty: the tokens are numbered.
+`"\n"`, `","`. Empty: the tokens are numbered.
 """
 
 _WAYS = ("Text", "Table", "CSV file")
@@ -55,8 +54,9 @@ def scenario_entry() -> Scenario | None:
     """Draw the entry; the scenario in it, or None after saying what is wrong."""
     state.fill_fields()
     _presets()
+    st.session_state.setdefault(state.ENTRY, _WAYS[0])
     way = st.segmented_control(
-        "Enter as", _WAYS, default=_WAYS[0], required=True, key=state.ENTRY, persist_state="session"
+        "Enter as", _WAYS, required=True, key=state.ENTRY, persist_state="session"
     )
     if way == "CSV file":
         return _from_file()
@@ -74,8 +74,8 @@ def _presets() -> None:
         placeholder="Your own numbers",
         on_change=_load_preset,
     )
-    if current:
-        st.caption(PRESETS[current].about)
+    # Always a line, so that nothing moves under the pointer at the first edit.
+    st.caption(PRESETS[current].about if current else "Entered by hand, from a link or a file.")
 
 
 def _load_preset() -> None:

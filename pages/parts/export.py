@@ -32,5 +32,5 @@ def share_link(scenario: Scenario) -> None:
             "file carries it."
         )
         return
-    st.caption("Link to this scenario")
-    st.code(link, language=None)
+    with st.expander("Link to this scenario"):
+        st.code(link, language=None, wrap_lines=True)

@@ -33,6 +33,7 @@ class Question:
     labels : one a bar
     lines : reference lines in the picture, such as ("p", values)
     top : the value at the upper end of a bar
+    role : the role, and so the colour, of what is predicted
     none_allowed : the sentence for saying that there is nothing to predict, if one may say so
     """
 
@@ -43,6 +44,7 @@ class Question:
     labels: tuple[str, ...]
     lines: tuple[tuple[str, Exact], ...] = ()
     top: Fraction = Fraction(1)
+    role: charts.Role = "law"
     none_allowed: str = ""
 
     @property
@@ -106,7 +108,7 @@ def show_comparison(
     """The verdict, the picture of prediction and truth, the gaps, and the record to download."""
     (st.success if comparison.verdict == "right" else st.warning)(_verdict(comparison, total_name))
     if comparison.gaps is not None and comparison.truth is not None:
-        draw(charts.against_truth(comparison, question.labels, dark=dark()))
+        draw(charts.against_truth(comparison, question.labels, question.role, dark=dark()))
         assert comparison.prediction.values is not None
         assert comparison.distance is not None
         columns = {
@@ -125,6 +127,7 @@ def show_comparison(
         file_name="residual-lab-prediction.csv",
         mime="text/csv",
         on_click="ignore",
+        key=f"record {question.key}",
         help="A CSV file with inputs, prediction, truth and gaps.",
     )
 
@@ -186,7 +189,7 @@ def draw(picture: charts.Picture) -> None:
 
 # Not type="primary": no one colour is both readable on a dark page and readable under white.
 _COMMIT = """<style>.st-key-commit button {
-    border: 2px solid var(--st-primary-color); font-weight: 600;
+    border: 2px solid currentColor; font-weight: 600;
 }</style>"""
 
 _LEGEND = '<div style="display:flex;flex-wrap:wrap;gap:0.2rem 1.2rem;font-size:0.95rem">{}</div>'

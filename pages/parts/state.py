@@ -32,9 +32,9 @@ def begin() -> str | None:
 
     A page calls this first.
     """
-    _run_app_first()
     memory = st.session_state
     if _TEXTS not in memory:
+        _run_app_first()
         start, memory[_FAULT] = WORKED_EXAMPLE.texts, None
         try:
             start = Texts.from_query(st.query_params) or start

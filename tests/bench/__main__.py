@@ -1,0 +1,7 @@
+"""Run every benchmark: `make bench`. Figures to look at; nothing here fails on a time."""
+
+from tests.bench import bench_pages, bench_step
+
+if __name__ == "__main__":
+    bench_step.main()
+    bench_pages.main()

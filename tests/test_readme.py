@@ -1,0 +1,70 @@
+"""The README tells the truth: its code runs, and the results in its comments are the results."""
+
+from __future__ import annotations
+
+import ast
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from lab.scenario import WORKED_EXAMPLE
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_there_is_code_to_check():
+    assert BLOCKS
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_code_gives_what_its_comments_say(block):
+    names: dict[str, object] = {}
+    checked = 0
+    for statement in ast.parse(block).body:
+        source = ast.get_source_segment(block, statement)
+        line = block.splitlines()[statement.end_lineno - 1]
+        said = line.partition("#")[2].strip()
+        if isinstance(statement, ast.Expr) and said:
+            assert repr(eval(source, names)) == said
+            checked += 1
+        else:
+            exec(source, names)
+    assert checked
+
+
+def vectors(text: str) -> list[tuple[Fraction, ...]]:
+    """The vectors in a text, such as (0.2, 0.5, 0.3)."""
+    return [
+        tuple(map(Fraction, inner.split(", ")))
+        for inner in re.findall(r"\(((?:\d[\d.]*, )+\d[\d.]*)\)", text)
+    ]
+
+
+def test_the_lesson_has_the_numbers_of_the_worked_example():
+    step = WORKED_EXAMPLE.scenario.step
+    lesson = README.partition("five minutes")[2].partition("## For a programmer")[0]
+    assert vectors(lesson) == [
+        step.target,
+        step.draft,
+        step.residual,
+        step.accepted,
+        step.correction,
+    ]
+    assert f"both are {float(step.rejection)}" in lesson
+    assert f"Success p to {float(step.residual[1])}" in lesson
+
+
+@pytest.mark.parametrize("command", ["make run", "make test"])
+def test_the_two_commands_exist(command):
+    assert command in README
+    assert f"\n{command.split()[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_its_pictures_and_links_are_there():
+    targets = re.findall(r"\]\(([^)]+)\)", README)
+    assert targets
+    assert [target for target in targets if not (ROOT / target).exists()] == []
