@@ -19,7 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.errors import LengthError
-from lab.vectors import Exact, Floats, Vector, check_floats, convert, require_total_1, total
+from lab.vectors import (
+    Exact,
+    Floats,
+    Vector,
+    check_floats,
+    convert,
+    require_total_1,
+    row_sums,
+    total,
+)
 
 Case = Literal[
     "equal", "disjoint", "partial", "rejection without residual", "residual without rejection"
@@ -150,18 +159,21 @@ def exact_step(p: Exact, q: Exact) -> ExactStep:
 
 
 def _float_step(p: Floats, q: Floats) -> FloatStep:
-    accepted = np.minimum(p, q)
-    residual = np.subtract(p, accepted)  # bitwise max(p − q, 0), and faster
-    acceptance, rejection = total(accepted), total(residual)
+    both = np.empty((2, p.size), p.dtype)  # one array and one sum for two rows: half the calls
+    accepted, residual = both
+    np.minimum(p, q, out=accepted)
+    np.subtract(p, accepted, out=residual)  # bitwise max(p − q, 0), and faster
+    acceptance, rejection = row_sums(both)
     # One look at the results finds every bad entry; only then is it worth asking which.
     sound = np.minimum.reduce(accepted) >= 0 and math.isfinite(acceptance + rejection)
     if not (sound and np.maximum.reduce(q) < np.inf):
         check_floats(p, "p")
         check_floats(q, "q")
-    if not rejection > 0:  # no term is negative, so: no p > q
-        return OneStep(p, q, _frozen(accepted), acceptance, rejection, None)
-    np.divide(residual, residual.dtype.type(rejection), out=residual)
-    return OneStep(p, q, _frozen(accepted), acceptance, rejection, _frozen(residual))
+    owed = rejection > 0  # no term is negative, so: if any p > q
+    if owed:
+        np.divide(residual, residual.dtype.type(rejection), out=residual)
+    accepted.flags.writeable = residual.flags.writeable = False
+    return OneStep(p, q, accepted, acceptance, rejection, residual if owed else None)
 
 
 def _as_type(vector: Vector, kind: np.dtype[Any]) -> Floats:

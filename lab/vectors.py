@@ -353,11 +353,19 @@ def total(vector: Floats) -> float: ...
 def total(vector: Vector) -> Fraction | float:
     """The sum of the entries: exact for fractions, accumulated in float64 for floats."""
     if isinstance(vector, np.ndarray):
-        return float(np.add.reduce(vector, dtype=np.float64))
+        return row_sums(vector[np.newaxis])[0]
     common = math.lcm(*{value.denominator for value in vector})
     return Fraction(
         sum(value.numerator * (common // value.denominator) for value in vector), common
     )
+
+
+def row_sums(rows: Floats) -> list[float]:
+    """The sum of each row of an array of floats, accumulated in float64."""
+    if rows.dtype == np.float64:
+        return list(np.add.reduce(rows, axis=1).tolist())
+    # add.reduce(…, dtype=float64) would convert more slowly.
+    return list(np.einsum("ij->i", rows, dtype=np.float64).tolist())
 
 
 def require_total_1(vector: Exact, name: str) -> None:

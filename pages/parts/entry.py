@@ -89,21 +89,21 @@ def _load_preset() -> None:
 
 
 def _from_fields() -> Scenario | None:
-    tokens = st.text_area(
+    st.text_area(
         "Tokens",
         key=state.TOKENS,
         height=68,
         persist_state="session",
     )
     tokens_spot = st.container()
-    p = st.text_area(
+    st.text_area(
         "Target p",
         key=state.P,
         height=68,
         persist_state="session",
     )
     p_spot = st.container()
-    q = st.text_area(
+    st.text_area(
         "Draft q",
         key=state.Q,
         height=68,
@@ -112,9 +112,7 @@ def _from_fields() -> Scenario | None:
     q_spot = st.container()
     with st.expander("What the fields take"):
         st.markdown(_SYNTAX)
-    texts = Texts(tokens or "", p or "", q or "")
-    state.remember(texts)
-    return _read(texts, tokens_spot, p_spot, q_spot)
+    return _read(state.texts(), tokens_spot, p_spot, q_spot)
 
 
 def _read(

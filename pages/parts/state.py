@@ -67,7 +67,7 @@ def texts() -> Texts:
 
 
 def remember(new: Texts) -> None:
-    """Keep what was typed. The fields show it already."""
+    """Keep what was typed; the fields show it already."""
     if new != st.session_state[_TEXTS]:
         st.session_state[_FAULT] = None
     st.session_state[_TEXTS] = new
@@ -81,14 +81,15 @@ def fill(new: Texts) -> None:
 
 
 def fill_fields() -> None:
-    """Give the fields their new texts, if there are any. Call before the fields are drawn."""
-    new: Texts | None = st.session_state.pop(_NEXT, None)
-    if new:
-        st.session_state[TOKENS], st.session_state[P], st.session_state[Q] = (
-            new.tokens,
-            new.p,
-            new.q,
-        )
+    """Give the fields their new texts, if there are any, and keep what has been typed.
+
+    Call before the fields are drawn, and before anything that depends on them.
+    """
+    memory = st.session_state
+    if new := memory.pop(_NEXT, None):
+        memory[TOKENS], memory[P], memory[Q] = new.tokens, new.p, new.q
+    if TOKENS in memory:
+        remember(Texts(memory[TOKENS] or "", memory[P] or "", memory[Q] or ""))
 
 
 def large_scenario() -> Scenario | None:

@@ -16,10 +16,11 @@ SIZES = (8, 1_000, 32_000, 131_072, 262_144)
 
 
 def naive(p, q):
-    """The expression as it stands in a textbook."""
+    """The expression as it stands in a textbook, with sums in the vectors' own type."""
     accepted = np.minimum(p, q)
-    residual = np.maximum(p - q, 0) / np.maximum(p - q, 0).sum()
-    return accepted, accepted.sum(), residual, np.maximum(p - q, 0).sum()
+    shortfall = np.maximum(p - q, 0)
+    rejection = shortfall.sum()
+    return accepted, accepted.sum(), shortfall / rejection, rejection
 
 
 def clamped(p, q):

@@ -211,6 +211,12 @@ def test_bad_input_is_named_and_nothing_stale_is_shown(text):
     assert shows_truth(lab)
 
 
+def test_the_preset_is_no_longer_named_once_its_numbers_are_edited():
+    lab = Lab().type(p="0.3, 0.4, 0.3")
+    assert [box.value for box in lab.at.selectbox if box.label == "Preset"] == [None]
+    assert "Three tokens: A is proposed too often" not in lab.words
+
+
 def test_what_is_typed_in_a_message_is_not_markup():
     lab = Lab().type(p="**x**, 0.5, 0.5")
     assert "**x**" not in lab.at.error[0].value
