@@ -178,6 +178,7 @@ def _squares(parts: Sequence[str], roles: Sequence[str]) -> tuple[Sign, ...]:
     return tuple(Sign(part, _FILL[role]) for part, role in zip(parts, roles, strict=True))
 
 
+@lru_cache(maxsize=64)
 def chart_groups(step: ExactStep) -> Groups:
     """The tokens that charts of `step` draw one by one: those with the most of p or q."""
     return leading(tuple(map(max, step.target, step.draft)), MOST_BARS)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from lab.labels import visible
-from lab.vectors import Exact
+from lab.vectors import Exact, total
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -35,7 +35,7 @@ def leading(weights: Sequence[Fraction], most: int) -> Groups:
 def together(vector: Exact, groups: Groups) -> Exact:
     """The mass of each group."""
     return tuple(
-        vector[group[0]] if len(group) == 1 else sum((vector[i] for i in group), Fraction())
+        vector[group[0]] if len(group) == 1 else total(tuple(vector[i] for i in group))
         for group in groups
     )
 

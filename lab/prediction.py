@@ -228,12 +228,14 @@ def known_mistakes(step: ExactStep, quantity: Quantity, groups: Groups) -> tuple
 
 
 def _only_rejected_removed(step: ExactStep) -> list[Fraction]:
-    """The replacement's law when it is p without the rejected token, averaged over rejections."""
-    law = [Fraction()] * len(step.target)
-    for rejected, thrown in enumerate(step.excess):
-        if thrown:  # then p < q ≤ 1 there, and something is left to draw
-            share = thrown / step.rejection / (1 - step.target[rejected])
-            for token, mass in enumerate(step.target):
-                if token != rejected:
-                    law[token] += share * mass
-    return law
+    """The replacement's law when it is p without the rejected token, averaged over rejections.
+
+    Token y gets p(y) · Σ over rejected x ≠ y of P(x | rejection) / (1 − p(x)). Where something is
+    thrown away p < q ≤ 1, so that nothing is divided by 0.
+    """
+    shares = [
+        thrown / step.rejection / (1 - mass) if thrown else Fraction()
+        for thrown, mass in zip(step.excess, step.target, strict=True)
+    ]
+    every = total(tuple(shares))
+    return [mass * (every - own) for mass, own in zip(step.target, shares, strict=True)]

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import urlencode
 
 from lab.errors import FileError, LabError, LengthError
@@ -98,8 +98,14 @@ class Scenario:
     @classmethod
     def from_texts(cls, texts: Texts) -> Scenario:
         """The scenario in the fields. Raises a `LabError` that names the field and entry."""
-        target = parse_vector(texts.p, "p")
-        return cls(read_tokens(texts.tokens, len(target)), target, parse_vector(texts.q, "q"))
+        target, draft = parse_vector(texts.p, "p"), parse_vector(texts.q, "q")
+        return shared(read_tokens(texts.tokens, len(target)), target, draft)
+
+
+@lru_cache(maxsize=64)
+def shared(tokens: tuple[str, ...], target: Exact, draft: Exact) -> Scenario:
+    """A `Scenario`, the same object for the same contents: its step is then computed once."""
+    return Scenario(tokens, target, draft)
 
 
 def require_lengths(tokens: Sequence[str], target: Exact, draft: Exact) -> None:

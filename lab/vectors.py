@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, overload
 
 import numpy as np
@@ -158,6 +159,7 @@ def read_vector(text: str, name: str = "vector") -> Reading:
     return reading
 
 
+@lru_cache(maxsize=128)  # a page reads its fields at every rerun
 def read_rows(text: str, name: str = "vector") -> Reading:
     """The rows in a text, with notes on how they were read; see `parse_vector`."""
     cells, decimal_comma = split_text(text, name)

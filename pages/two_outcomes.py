@@ -125,6 +125,7 @@ def _settings() -> tuple[Fraction, int, bool]:
             state.use_settings(DEFAULTS)
             state.erase(BARS, RECOVERED)
             st.rerun()
+    st.caption(f"Success from 0 to 1; trials from 1 to {MOST_TRIALS}.")
     # The shortest decimal of the float is what was typed.
     return parse_number(repr(success)), trials, inspecting
 

@@ -21,6 +21,7 @@ from lab.scenario import (
     parse_tokens,
     read_tokens,
     require_lengths,
+    shared,
 )
 from lab.tables import MOST_BYTES, import_csv
 from lab.vectors import (
@@ -177,7 +178,7 @@ def _if_laws(
             spot.error(_plain(fault))
             last = spot
     if last is None:
-        return Scenario(labels, target, draft)
+        return shared(labels, target, draft)
     if all(map(any, (target, draft))) and last.button(
         "Normalise", help="Divides each vector that misses 1 by its own sum, exactly."
     ):

@@ -255,7 +255,11 @@ NOT_OURS = {
 
 def violations(page: Page) -> list[tuple[str, str]]:
     found = Axe().run(page).response["violations"]
-    places = [(v["id"], node["html"], str(node["target"]) + str(node["any"])[:300]) for v in found for node in v["nodes"]]
+    places = [
+        (v["id"], node["html"], str(node["target"]) + str(node["any"])[:300])
+        for v in found
+        for node in v["nodes"]
+    ]
     return [
         (rule, html, target)
         for rule, html, target in places
