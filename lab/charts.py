@@ -7,7 +7,7 @@ as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -36,7 +36,10 @@ _FILL: dict[str, str] = {
     "prediction": "#8E5BB5",
     "law": "#009E73",
 }
-_INK: dict[str, str] = dict.fromkeys(_FILL, "#000000") | {"accepted": "#FFFFFF"}
+_INK: dict[str, str] = dict.fromkeys(_FILL, "#000000") | {
+    "accepted": "#FFFFFF",
+    "prediction": "#FFFFFF",
+}
 _LINE = {False: "#1A1A1A", True: "#F5F5F5"}  # p, q and outlines, on light and on dark
 _HEIGHT = 400
 
@@ -50,6 +53,7 @@ class Sign:
 
     text: str
     fill: str | None = None
+    line: str | None = None
     dashed: bool = False
 
 
@@ -95,7 +99,12 @@ def ledger(step: ExactStep, tokens: Sequence[str], *, dark: bool = False) -> Pic
     )
     words = "; ".join(
         f"{label}: p {short(a)}, q {short(b)}, accepted {short(k)}, "
-        + (f"owed {short(o)}" if o else f"thrown away {short(t)}" if t else "nothing owed")
+        + (
+            ", ".join(
+                f"{what} {short(size)}" for what, size in (("owed", o), ("thrown away", t)) if size
+            )
+            or "nothing owed"
+        )
         for label, a, b, k, o, t in zip(labels, p, q, kept, owed, thrown, strict=True)
     )
     return Picture(
@@ -178,6 +187,37 @@ def _squares(parts: Sequence[str], roles: Sequence[str]) -> tuple[Sign, ...]:
     return tuple(Sign(part, _FILL[role]) for part, role in zip(parts, roles, strict=True))
 
 
+def by_draft_length(
+    series: Mapping[str, Exact], title: str, best: int | None = None, *, dark: bool = False
+) -> Picture:
+    """Points joined by lines over K = 0, 1, …, one line a series; the best K has a ring."""
+    rows = [
+        {
+            "k": k,
+            "series": name,
+            "value": float(value),
+            "exact": exact(value),
+            "best": "best K" if k == best and name == next(iter(series)) else "",
+        }
+        for name, values in series.items()
+        for k, value in enumerate(values)
+    ]
+    words = "; ".join(
+        f"{name}: {', '.join(f'K {k} {short(value)}' for k, value in enumerate(values))}"
+        for name, values in series.items()
+    )
+    names = tuple(series)
+    return Picture(
+        _lines(names, title, dark),
+        pa.Table.from_pylist(rows),
+        f"{title}. {words}." + (f" Best K {best}." if best is not None else ""),
+        tuple(
+            Sign(name, line=colour, dashed=dash is not None)
+            for name, (colour, dash) in zip(names, _SERIES, strict=False)
+        ),
+    )
+
+
 @lru_cache(maxsize=64)
 def chart_groups(step: ExactStep) -> Groups:
     """The tokens that charts of `step` draw one by one: those with the most of p or q."""
@@ -195,25 +235,15 @@ def _stacked(labels: Sequence[str], layers: Iterable[tuple[str, str, Exact]]) ->
 
 
 def _table(bars: Sequence[_Bar], lines: dict[str, Exact], labels: Sequence[str]) -> pa.Table:
-    """Rows in token order: pieces with something in them, then the lines."""
+    """The lines, and the pieces: on the lowest ones, which every token has, those with a size.
+
+    Without lines every bar is there, so that a 0 is seen to be one.
+    """
     top = max((bar.high for bar in bars), default=Fraction(1)) or Fraction(1)
     texts = [short(bar.size) for bar in bars]
     room = 9 if len(labels) <= 5 else 7 if len(labels) <= 7 else 5 if len(labels) <= 12 else 0
     fit = max(map(len, texts), default=0) <= room  # all numbers or none
     rows = [
-        {
-            "token": bar.label,
-            "part": bar.part,
-            "low": float(bar.low),
-            "high": float(bar.high),
-            "ink": _INK[bar.role],
-            "text": text if fit and (bar.size > top / 14 or not bar.low) else "",
-            "exact": exact(bar.size),
-        }
-        for bar, text in zip(bars, texts, strict=True)
-        if bar.size or not bar.low
-    ]
-    rows += [
         {
             "token": label,
             "part": name,
@@ -225,6 +255,19 @@ def _table(bars: Sequence[_Bar], lines: dict[str, Exact], labels: Sequence[str])
         }
         for name, values in lines.items()
         for label, value in zip(labels, values, strict=True)
+    ]
+    rows += [
+        {
+            "token": bar.label,
+            "part": bar.part,
+            "low": float(bar.low),
+            "high": float(bar.high),
+            "ink": _INK[bar.role],
+            "text": text if fit and (bar.size > top / 14 or not bar.low) else "",
+            "exact": exact(bar.size),
+        }
+        for bar, text in zip(bars, texts, strict=True)
+        if bar.size or not lines or bar.part == bars[0].part
     ]
     return pa.Table.from_pylist(rows)
 
@@ -357,6 +400,54 @@ def _side_by_side(
         **offset,
     )
     return _template(alt.layer(bars, numbers))
+
+
+# One colour and one dash for each series, in their order.
+_SERIES = (("#0072B2", None), ("#E69F00", [6, 4]), ("#009E73", [2, 3]))
+
+
+@lru_cache(maxsize=16)
+def _lines(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
+    series = {
+        "color": alt.Color(
+            "series",
+            type="nominal",
+            scale=alt.Scale(domain=list(names), range=[colour for colour, _ in _SERIES]),
+            legend=None,
+        )
+    }
+    x = alt.X(
+        "k",
+        type="ordinal",
+        title="drafts K",
+        axis=alt.Axis(labelAngle=0, labelFontSize=14, titleFontSize=13),
+    )
+    y = alt.Y("value", type="quantitative", title=title, scale=alt.Scale(zero=True))
+    base = alt.Chart()
+    dash = alt.StrokeDash(
+        "series",
+        type="nominal",
+        scale=alt.Scale(domain=list(names), range=[dash or [1, 0] for _, dash in _SERIES]),
+        legend=None,
+    )
+    shape = alt.Shape("series", type="nominal", scale=alt.Scale(domain=list(names)), legend=None)
+    tooltip = [
+        alt.Tooltip("series", type="nominal", title="what"),
+        alt.Tooltip("k", type="ordinal", title="K"),
+        alt.Tooltip("exact", type="nominal", title="exact value"),
+    ]
+    lines = base.mark_line(strokeWidth=2).encode(x=x, y=y, strokeDash=dash, **series)
+    points = base.mark_point(size=90, filled=True).encode(
+        x=x, y=y, shape=shape, tooltip=tooltip, **series
+    )
+    best = base.transform_filter("datum.best != ''")
+    ring = best.mark_point(size=420, shape="circle", strokeWidth=2.5, color=_LINE[dark]).encode(
+        x=x, y=y
+    )
+    word = best.mark_text(dy=-22, fontSize=14, fontWeight="bold", color=_LINE[dark]).encode(
+        x=x, y=y, text=alt.Text("best", type="nominal")
+    )
+    return _template(alt.layer(lines, points, ring, word))
 
 
 def _template(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:

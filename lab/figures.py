@@ -11,21 +11,25 @@ SIGNIFICANT = 17
 PLACES = 4
 """Decimal places on screen."""
 
-_SMALL = Fraction(1, 10**6)  # below this, decimals are written with an exponent
+_LARGE = 10**9  # from here on, numbers for reading have an exponent
+
+MOST_PLACES = 1_000
+"""Decimals that are written out; what needs more is written as one that does not end."""
 
 
 def terminates(number: Fraction) -> bool:
-    """Whether the decimal expansion of `number` ends."""
+    """Whether the decimal expansion of `number` ends, within `MOST_PLACES`."""
     return _places(number) is not None
 
 
 def _places(number: Fraction) -> int | None:
-    """How many decimals `number` has; None when they do not end."""
+    """How many decimals `number` has; None when they do not end within `MOST_PLACES`."""
     rest, count = number.denominator, {2: 0, 5: 0}
     for prime in count:
         while rest % prime == 0:
             rest, count[prime] = rest // prime, count[prime] + 1
-    return max(count.values()) if rest == 1 else None
+    places = max(count.values())
+    return places if rest == 1 and places <= MOST_PLACES else None
 
 
 def decimal(number: Fraction) -> str:
@@ -75,24 +79,29 @@ def short(number: Fraction | float) -> str:
     ('0.75', '≈0.3333', '1 − 1e-7')
     """
     value = Fraction(number)
-    if value < 0:
-        text = short(-value)
-        return f"≈−{text[1:]}" if text.startswith("≈") else f"−{text}"
-    if (value * 10**PLACES).denominator == 1:
-        return decimal(value)
-    if value < Fraction(5, 10 ** (PLACES + 1)):
-        return _scientific(value)
-    distance = abs(value - 1)
-    if distance < Fraction(5, 10 ** (PLACES + 1)):
-        tail = _scientific(distance)
-        sign = "−" if value < 1 else "+"
-        return f"≈1 {sign} {tail[1:]}" if tail.startswith("≈") else f"1 {sign} {tail}"
-    return f"≈{float(round(value, PLACES)):.{PLACES}f}"
+    size, minus = abs(value), "−" if value < 0 else ""
+    if size >= _LARGE:
+        return _marked(minus, *_scientific(size))
+    if (size * 10**PLACES).denominator == 1:
+        return minus + decimal(size)
+    rounded = round(size, PLACES)
+    if not rounded:
+        return _marked(minus, *_scientific(size))
+    if rounded == 1:
+        tail, is_exact = _scientific(abs(size - 1))
+        sign = "+" if (size > 1) == (value > 0) else "−"
+        return _marked(minus, f"1 {sign} {tail}", is_exact)
+    return _marked(minus, f"{float(rounded):.{PLACES}f}", False)
 
 
-def _scientific(value: Fraction) -> str:
+def _marked(minus: str, text: str, is_exact: bool) -> str:
+    return f"{'' if is_exact else '≈'}{minus}{text}"
+
+
+def _scientific(value: Fraction) -> tuple[str, bool]:
+    """Three significant digits, and whether they are all."""
     rounded = Context(prec=3, Emax=10**9, Emin=-(10**9)).divide(
         Decimal(value.numerator), Decimal(value.denominator)
     )
     mantissa, power = f"{rounded.normalize():e}".split("e")
-    return f"{'' if Fraction(rounded) == value else '≈'}{mantissa}e{int(power)}"
+    return f"{mantissa}e{int(power)}", Fraction(rounded) == value

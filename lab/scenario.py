@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from lab.errors import FileError, LabError, LengthError
 from lab.step import ExactStep, exact_step
-from lab.vectors import Exact, format_vector, parse_vector, require_total_1
+from lab.vectors import LONGEST_TEXT, Exact, format_vector, parse_vector, require_total_1
 
 MOST_BY_HAND = 1_000
 """Tokens that the fields and the table take."""
@@ -142,12 +142,27 @@ def parse_tokens(text: str) -> tuple[str, ...]:
     Raises
     ------
     LabError
-        When there is no label, or an empty one without quotes; it names the position.
+        When there is no label, an empty one without quotes, or half of a surrogate pair; it names
+        the position.
 
     >>> parse_tokens('the, " a", "\\n"')
     ('the', ' a', '\n')
     """
-    text = text.replace("\r\n", "\n").strip("\ufeff \t\n\r")
+    if len(text) > LONGEST_TEXT:
+        raise LabError(
+            f"Tokens has {len(text):,} characters; up to {LONGEST_TEXT:,} are accepted here. More "
+            "labels go into a CSV file."
+        )
+    labels = _labels(text.replace("\r\n", "\n").strip().strip("\ufeff").strip())
+    for position, label in enumerate(labels, start=1):
+        if re.search("[\ud800-\udfff]", label):
+            raise LabError(
+                f"Token {position} holds half of a surrogate pair; accepted are whole characters."
+            )
+    return labels
+
+
+def _labels(text: str) -> tuple[str, ...]:
     if not text:
         raise LabError("Tokens is empty; accepted are labels such as A, B, C.")
     if text.startswith("[") and text.endswith("]") and (listed := _listed(text)):
@@ -174,7 +189,7 @@ def _listed(text: str) -> tuple[str, ...] | None:
     for read in (json.loads, ast.literal_eval):
         try:
             labels = read(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             continue
         if isinstance(labels, list) and all(isinstance(label, str) for label in labels):
             return tuple(labels)

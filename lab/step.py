@@ -23,6 +23,7 @@ from lab.vectors import (
     Exact,
     Floats,
     Vector,
+    as_floats,
     check_floats,
     convert,
     require_total_1,
@@ -144,7 +145,7 @@ def one_step(
     if isinstance(p, tuple) and isinstance(q, tuple):
         return exact_step(p, q)
     kind = np.result_type(*(v.dtype for v in (p, q) if isinstance(v, np.ndarray)))
-    return _float_step(_as_type(p, kind), _as_type(q, kind))
+    return _float_step(_as_type(p, kind, "p"), _as_type(q, kind, "q"))
 
 
 def exact_step(p: Exact, q: Exact) -> ExactStep:
@@ -159,14 +160,16 @@ def exact_step(p: Exact, q: Exact) -> ExactStep:
 
 
 def _float_step(p: Floats, q: Floats) -> FloatStep:
+    if not np.maximum.reduce(q) < np.inf:  # first, so that ∞ − ∞ is never formed
+        check_floats(p, "p")
+        check_floats(q, "q")
     both = np.empty((2, p.size), p.dtype)  # one array and one sum for two rows: half the calls
     accepted, residual = both
     np.minimum(p, q, out=accepted)
     np.subtract(p, accepted, out=residual)  # bitwise max(p − q, 0), and faster
     acceptance, rejection = row_sums(both)
     # One look at the results finds every bad entry; only then is it worth asking which.
-    sound = np.minimum.reduce(accepted) >= 0 and math.isfinite(acceptance + rejection)
-    if not (sound and np.maximum.reduce(q) < np.inf):
+    if not (np.minimum.reduce(accepted) >= 0 and math.isfinite(acceptance + rejection)):
         check_floats(p, "p")
         check_floats(q, "q")
     owed = rejection > 0  # no term is negative, so: if any p > q
@@ -176,10 +179,9 @@ def _float_step(p: Floats, q: Floats) -> FloatStep:
     return OneStep(p, q, accepted, acceptance, rejection, residual if owed else None)
 
 
-def _as_type(vector: Vector, kind: np.dtype[Any]) -> Floats:
-    if isinstance(vector, np.ndarray):
-        return _frozen(vector.astype(kind))
-    return _frozen(np.array([float(value) for value in vector]).astype(kind))
+def _as_type(vector: Vector, kind: np.dtype[Any], name: str) -> Floats:
+    floats = vector if isinstance(vector, np.ndarray) else as_floats(vector, name)
+    return _frozen(floats.astype(kind))
 
 
 def _frozen(array: Floats) -> Floats:

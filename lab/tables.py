@@ -84,6 +84,12 @@ def prediction_csv(
     )
 
 
+def law_csv(labels: dict[str, Sequence[str]], columns: dict[str, Sequence[Fraction]]) -> bytes:
+    """Laws side by side, a line an outcome: what it is, then its probabilities."""
+    texts = {name: [as_text_cell(cell) for cell in cells] for name, cells in labels.items()}
+    return _csv({**texts, **_cells(dict(columns))})
+
+
 def _cells(columns: dict[str, Sequence[Fraction | None]]) -> dict[str, list[str]]:
     """Decimals a column, and a second column of fractions where decimals are not exact."""
     cells = {}

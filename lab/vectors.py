@@ -24,8 +24,11 @@ Exact = tuple[Fraction, ...]
 Floats = npt.NDArray[np.floating[Any]]
 Vector = Exact | Floats
 
-LONGEST_NUMBER = 400
-"""Characters one typed number may have."""
+LONGEST_NUMBER = 1_000
+"""Characters one number may have, as it is typed and as it is written out."""
+
+MOST_DIGITS = 1_000
+"""Digits of the common denominator of a vector: exact arithmetic is quick up to there."""
 
 LONGEST_TEXT = 200_000
 """Characters one text field may hold."""
@@ -41,9 +44,8 @@ _TRANSLATE = {
     ord("\u2212"): "-",  # minus sign
     ord("\u2044"): "/",  # fraction slash
     ord("\u2026"): "...",
-    **{ord(one): f" {n}/{d} " for one, n, d in [("½", 1, 2), ("⅓", 1, 3), ("⅔", 2, 3)]},
-    **{ord(one): f" {n}/{d} " for one, n, d in [("¼", 1, 4), ("¾", 3, 4), ("⅛", 1, 8)]},
 }
+_SIGNS = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅛": "1/8"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def parse_number(text: str) -> Fraction:
     >>> parse_number("1e-7"), parse_number("1/3"), parse_number("20%"), parse_number("0,25")
     (Fraction(1, 10000000), Fraction(1, 3), Fraction(1, 5), Fraction(1, 4))
     """
-    text = text.translate(_TRANSLATE).strip()
+    text = _plain(text).strip()
     if not text:
         raise LabError(f"it is empty, which is not 0; accepted is {ACCEPTED}.")
     if len(text) > LONGEST_NUMBER:
@@ -96,7 +98,28 @@ def parse_number(text: str) -> Fraction:
     values = [Fraction(part) for part in parts]
     if values[-1] == 0 and len(values) == 2:
         raise LabError(f"it divides by 0; accepted is {ACCEPTED}.")
-    return values[0] / (values[1] if len(values) == 2 else 1) / percent
+    value = values[0] / (values[1] if len(values) == 2 else 1) / percent
+    if value.numerator.bit_length() + value.denominator.bit_length() > 2 * LARGEST_EXPONENT:
+        _require_writable(value)
+    return value
+
+
+def _require_writable(value: Fraction) -> None:
+    """Refuses a number whose own text could not be read again."""
+    text = exact(value)
+    power = _NUMBER.fullmatch(text)
+    if len(text) > LONGEST_NUMBER or (power and abs(int(power[1] or 0)) > LARGEST_EXPONENT):
+        raise LabError(
+            f"written out it has more than {LONGEST_NUMBER} characters, or a power of ten beyond "
+            f"±{LARGEST_EXPONENT}; accepted is {ACCEPTED}."
+        )
+
+
+def _plain(text: str) -> str:
+    """`text` with typographic spaces, minus signs, fractions and dots as they are typed."""
+    # 1½ stays as it is, and is refused: it is neither two entries nor eleven halves.
+    text = re.sub("(?<![0-9])[½⅓⅔¼¾⅛]", lambda sign: f" {_SIGNS[sign[0]]} ", text)
+    return text.translate(_TRANSLATE)
 
 
 def parse_probability(text: str) -> Fraction:
@@ -195,7 +218,7 @@ def split_text(text: str, name: str = "vector") -> tuple[list[list[str]], bool]:
             f"{name} has {len(text):,} characters; up to {LONGEST_TEXT:,} are accepted here. "
             "A longer vector goes into a CSV file."
         )
-    body = _unwrapped(re.sub(" {2,}", " ", text.translate(_TRANSLATE)))
+    body = _unwrapped(re.sub(" {2,}", " ", _plain(text)))
     if not body.strip(" \t\r\n[](){};,"):
         raise LabError(f"{name} is empty; accepted are numbers such as 0.2, 0.5, 0.3.")
     if "..." in body:
@@ -227,7 +250,7 @@ def _lines(body: str) -> list[str]:
     inner = re.findall(r"[\[(]([^\[\]()]*)[\])]", body)
     outside = re.sub(r"[\[(][^\[\]()]*[\])]", " ", body)
     if inner and not outside.strip(" \t\r\n[](),;"):
-        return [re.sub(r"[\r\n]+", " ", row) for row in inner]
+        return [re.sub(r"\s+", " ", row) for row in inner]
     return [line for line in re.split(r"[\r\n]+", body) if line.strip(" \t")]
 
 
@@ -249,7 +272,7 @@ def _has_decimal_commas(body: str) -> bool:
 
 def _split(line: str, decimal_comma: bool) -> list[str]:
     """The entries of one line. A missing entry between two separators stays, as an empty text."""
-    line = line.strip(" \t[]()").replace(" /", "/").replace("/ ", "/").replace(" %", "%")
+    line = line.strip(" []()").replace(" /", "/").replace("/ ", "/").replace(" %", "%")
     comma = ",(?= |$)" if decimal_comma else ","
     separator = rf" ?(?:{comma}|[;\t]) ?"
     line = re.sub(rf"{separator}$", "", line)
@@ -309,13 +332,27 @@ def convert(values: Sequence[object] | npt.NDArray[Any], name: str) -> Vector:
                 "numbers are accepted."
             )
         values = values.tolist()
-    if any(isinstance(value, float | np.floating) for value in values):
-        return convert(
-            np.array([float(_number(value, name, n)) for n, value in _from_1(values)]), name
-        )
-    if not len(values):
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if not values:
         raise LengthError(f"{name} has no entries; at least one is accepted.")
-    return tuple(_checked(_number(value, name, n), name, n) for n, value in _from_1(values))
+    if any(isinstance(value, float) for value in values):
+        return convert(as_floats(values, name), name)
+    return tuple(_checked(value, name, n) for n, value in enumerate(values, start=1))
+
+
+def as_floats(values: Sequence[object], name: str) -> Floats:
+    """Numbers of any kind as float64. Raises `EntryError` for one that is too large for that."""
+    floats = []
+    for position, value in enumerate(values, start=1):
+        try:
+            floats.append(
+                value if isinstance(value, float) else float(_number(value, name, position))
+            )
+        except OverflowError:
+            raise EntryError(
+                name, position, _text(value), "it is too large for floats; accepted are laws."
+            ) from None
+    return np.array(floats)
 
 
 def check_floats(vector: Floats, name: str) -> None:
@@ -323,11 +360,7 @@ def check_floats(vector: Floats, name: str) -> None:
     if np.minimum.reduce(vector) >= 0 and np.maximum.reduce(vector) < np.inf:
         return  # a NaN fails the first comparison
     position = int(np.argmin(np.isfinite(vector) & (vector >= 0)))
-    _checked(_number(float(vector[position]), name, position + 1), name, position + 1)
-
-
-def _from_1(values: Iterable[object]) -> Iterable[tuple[int, object]]:
-    return enumerate(values, start=1)
+    _checked(float(vector[position]), name, position + 1)
 
 
 def _number(value: object, name: str, position: int) -> Fraction:
@@ -342,10 +375,16 @@ def _number(value: object, name: str, position: int) -> Fraction:
     raise EntryError(name, position, str(value), f"{fault_text}; accepted is {ACCEPTED}.")
 
 
-def _checked(number: Fraction, name: str, position: int) -> Fraction:
+def _checked(value: object, name: str, position: int) -> Fraction:
+    number = _number(value, name, position)
     if number < 0:
-        raise EntryError(name, position, short(number), f"it is negative; accepted is {ACCEPTED}.")
+        raise EntryError(name, position, _text(value), f"it is negative; accepted is {ACCEPTED}.")
     return number
+
+
+def _text(value: object) -> str:
+    """A value for messages. Python does not print whole numbers of thousands of digits."""
+    return short(value) if isinstance(value, int | Fraction) else str(value)
 
 
 @overload
@@ -371,15 +410,26 @@ def row_sums(rows: Floats) -> list[float]:
 
 
 def require_total_1(vector: Exact, name: str) -> None:
-    """Raises `TotalError`, saying by how much, unless the entries sum to exactly 1."""
+    """Raises `TotalError`, saying by how much, unless the entries sum to exactly 1.
+
+    Refuses with a `LabError` what is too fine for exact arithmetic to be quick.
+    """
+    common = 1
+    for value in vector:
+        common = math.lcm(common, value.denominator)
+        if common.bit_length() > MOST_DIGITS * math.log2(10):
+            raise LabError(
+                f"{name} needs a common denominator of more than {MOST_DIGITS:,} digits; accepted "
+                "are numbers that share one of fewer."
+            )
     missing = 1 - total(vector)
     if missing:
         side = "too little" if missing > 0 else "too much"
         size = abs(missing)
-        amount = exact(size) if len(exact(size)) <= 24 else short(size)
+        readable = size.numerator.bit_length() + size.denominator.bit_length() < 160
         raise TotalError(
-            f"{name} sums to {short(1 - missing)}, which is {amount} {side}; "
-            "accepted is a sum of exactly 1."
+            f"{name} sums to {short(1 - missing)}, which is "
+            f"{exact(size) if readable else short(size)} {side}; accepted is a sum of exactly 1."
         )
 
 

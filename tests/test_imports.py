@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("vectors",),
     ("step", "binomial", "groups", "models", "rules"),
     ("prediction", "display", "block", "mistakes", "precision", "audit"),
-    ("scenario", "tables", "charts"),
+    ("scenario", "pairs", "tables", "charts"),
 )
 ORDER = [name for layer in LAYERS for name in layer]
 OUTSIDE = {  # what a layer may use besides the standard library

@@ -1,5 +1,5 @@
-// Bars that people drag. Streamlit calls the default export at each rerun that brings new data; the
-// elements stay, so that focus, half-typed text and a drag in progress survive.
+// Bars that people drag. Streamlit calls the default export again at each rerun that brings new data;
+// the elements stay, so that focus, half-typed text and a drag in progress survive.
 
 const views = new WeakMap(); // parent element -> the view built in it
 
@@ -33,7 +33,7 @@ function build({ labels, lines, top, step, describe }) {
   const ticks = Math.floor(top / step + 1e-9);
   const textAt = (tick) => String(Number((clamp(tick, ticks) * step).toFixed(10)));
   const running = make("p", "running", { ariaHidden: "true" });
-  // A second, invisible line for screen readers: it changes on release, not with every pixel of a drag.
+  // A second, invisible line for screen readers changes on release, not with every pixel of a drag.
   const status = make("p", "status", { role: "status", ariaLive: "polite" });
   const bars = labels.map(makeBar);
   let sent = "";
@@ -48,7 +48,8 @@ function build({ labels, lines, top, step, describe }) {
   }
   const group = { role: "group", ariaLabel: describe || "Your prediction" };
   const row = make("div", "bars", {}, axis, ...bars.map((bar) => bar.root));
-  view.root = make("div", labels.length > 8 ? "lab many" : "lab", group, make("div", "scroll", {}, row), running, status);
+  const size = labels.length > 8 ? "lab many" : "lab";
+  view.root = make("div", size, group, make("div", "scroll", {}, row), running, status);
   return view;
 
   function makeBar(label, index) {
@@ -63,18 +64,18 @@ function build({ labels, lines, top, step, describe }) {
     field.enterKeyHint = "next";
     const refs = make("div", "refs", { id: `refs-${index}` });
     const track = make("div", "track", { ariaHidden: "true" }, fill);
-    const plot = make("div", "plot", {}, track);
+    const plot = make("div", "plot", {}, slider, track);
     lines.forEach(({ name, values, texts }, order) => {
       // p's letter stands left and q's right of the track: they never collide, even where p = q.
       const side = order % 2 ? "right" : "left";
-      const letter = make("i", "", {}, name);
-      const line = make("div", `line ${order ? "dashed" : "solid"} ${side}`, { ariaHidden: "true" }, letter);
+      const line = make("div", `line ${order ? "dashed" : "solid"} ${side}`, { ariaHidden: "true" });
+      line.append(make("i", "", {}, name));
       line.style.bottom = `${100 * clamp(values[index] / top, 1)}%`;
       plot.append(line);
       refs.append(make("span", "", {}, make("i", "", {}, name), ` ${texts[index]} `));
     });
     const mark = make("span", "mark", { ariaHidden: "true" });
-    plot.append(mark, slider);
+    plot.append(mark);
     const name = make("div", "label", { dir: "auto", title: label }, label);
     const root = make("div", "bar", {}, plot, field, name, refs);
     const bar = { label, root, fill, mark, slider, field, value: null, editing: false };
@@ -85,7 +86,7 @@ function build({ labels, lines, top, step, describe }) {
     };
 
     // The pointer is followed here and not by the native slider, which says nothing when an unset bar
-    // is clicked at 0, and whose thumb does not jump to a tap on every phone.
+    // is clicked at 0, measures from thumb to thumb, and does not jump to a tap on every phone.
     const follow = (event) => {
       const box = track.getBoundingClientRect();
       set(Math.round((((box.bottom - event.clientY) / box.height) * top) / step));
@@ -154,7 +155,8 @@ function build({ labels, lines, top, step, describe }) {
     bar.fill.style.height = `${100 * clamp(bar.value / top, 1)}%`;
     bar.slider.value = bar.value ?? 0;
     const silent = text ? `cannot read ${text}` : "not predicted yet";
-    bar.slider.ariaValueText = bar.value === null ? silent : text + (above ? ", above the track" : "");
+    const spoken = above ? `${text}, above the track` : text;
+    bar.slider.ariaValueText = bar.value === null ? silent : spoken;
     // "1/" on the way to "1/3" is not a mistake yet.
     bar.field.ariaInvalid = String(bar.value === null && text !== "" && !bar.editing);
   }
@@ -189,7 +191,8 @@ function build({ labels, lines, top, step, describe }) {
     if (news) {
       bars.forEach((bar, index) => (bar.field.value = texts[index] ?? ""));
       sent = incoming;
-      if (!first) view.send("bars", texts); // else the browser's old state comes back at the next rerun
+      // Tell the browser's own store too, or its old state comes back at the next rerun.
+      if (!first) view.send("bars", texts);
     }
     bad = new Set(unreadable.filter((index) => bars[index].field.value.trim() === texts[index]));
     drawAll();
@@ -224,6 +227,6 @@ export default function ({ data, parentElement, setStateValue }) {
     parentElement.append(view.root);
     views.set(parentElement, view);
   }
-  view.send = setStateValue; // always the newest: an older one forgets what other widgets said
+  view.send = setStateValue; // the newest: each run of the script has its own
   view.receive(data.bars, data.bad);
 }

@@ -170,17 +170,22 @@ def _if_laws(
     q_spot: DeltaGenerator,
 ) -> Scenario | None:
     """The scenario if both vectors sum to 1; else what they miss it by, and the offer to divide."""
-    last = None
+    faults: list[tuple[LabError, DeltaGenerator]] = []
     for vector, name, spot in ((target, "p", p_spot), (draft, "q", q_spot)):
         try:
             require_total_1(vector, name)
-        except TotalError as fault:
+        except LabError as fault:
             spot.error(_plain(fault))
-            last = spot
-    if last is None:
+            faults.append((fault, spot))
+    if not faults:
         return shared(labels, target, draft)
-    if all(map(any, (target, draft))) and last.button(
-        "Normalise", help="Divides each vector that misses 1 by its own sum, exactly."
+    by_total = all(isinstance(fault, TotalError) for fault, _ in faults)
+    if (
+        by_total
+        and all(map(any, (target, draft)))
+        and faults[-1][1].button(
+            "Normalise", help="Divides each vector that misses 1 by its own sum, exactly."
+        )
     ):
         state.fill(
             Texts(

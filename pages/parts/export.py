@@ -24,13 +24,23 @@ def download_csv(scenario: Scenario) -> None:
 
 def share_link(scenario: Scenario) -> None:
     """The link that opens this scenario, on this page, with nothing predicted."""
-    parts = urlsplit(st.context.url or "")
-    link = scenario.texts.link(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
+    link = scenario.texts.link(page_address())
     if link is None:
         st.caption(
             f"This scenario is too long for a link (over {LONGEST_LINK:,} characters); the CSV "
             "file carries it."
         )
-        return
+    else:
+        show_link(link)
+
+
+def show_link(link: str) -> None:
+    """A link to copy."""
     with st.expander("Link to this scenario"):
         st.code(link, language=None, wrap_lines=True)
+
+
+def page_address() -> str:
+    """The address of this page, without its parameters."""
+    parts = urlsplit(st.context.url or "")
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))

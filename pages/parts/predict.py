@@ -74,6 +74,7 @@ def predicted(question: Question) -> Prediction | None:
     tried = st.session_state.get(f"tried {key}", False)
     texts: Sequence[str | None] = ()
     if not nothing:
+        state.keep_bars(key)
         _, faults = read_bars(bar_texts(key, len(question.labels)))
         texts = bars(
             question.labels,
@@ -199,7 +200,7 @@ def _sign(sign: charts.Sign) -> str:
     look = (
         f"width:0.9em;height:0.9em;border:1px solid;background:{sign.fill}"
         if sign.fill
-        else f"width:1.6em;border-top:3px {'dashed' if sign.dashed else 'solid'}"
+        else f"width:1.6em;border-top:3px {'dashed' if sign.dashed else 'solid'} {sign.line or ''}"
     )
     box = f'<span style="display:inline-block;vertical-align:middle;{look}"></span>'
     return f'<span style="white-space:nowrap">{box}&ensp;{escape(sign.text)}</span>'

@@ -19,10 +19,14 @@ PRESET, ENTRY, FILE, GRID, TAKEN = "preset", "entry", "file", "grid", "file take
 INSPECT, FRACTIONS, QUANTITY = "just inspect", "exact fractions", "quantity"
 SUCCESS, TRIALS, RECOVER = "success", "trials", "predict recovered"
 
+PAIR, PAIR_ROWS, PAIR_GRID, VIEW = "pair", "pair rows", "pair grid", "block view"
+OWN_TEXT, ORDER_P, ORDER_Q, SMOOTHING = "own text", "order p", "order q", "smoothing"
+DRAFTS, LENGTH, SEED, COST, WALK = "drafts", "length", "seed", "cost", "walk"
+
 # What is remembered beside them.
 _TEXTS, _START, _FAULT = "texts", "start", "link fault"
 _NEXT, _LARGE, _SHOWN = "texts to come", "large scenario", "shown scenario"
-_SETTINGS = "settings to come"
+_SETTINGS, _BARS = "settings to come", "bars kept"
 
 DEFAULT_SUCCESS, DEFAULT_TRIALS = 0.5, 10
 
@@ -138,6 +142,15 @@ def asked(question: str, about: Hashable) -> Asked:
 def bars_key(question: str, round_: int) -> str:
     """The key of the bars of a question; a new one each round, so that they start unset."""
     return f"bars {question} {round_}"
+
+
+def keep_bars(key: str) -> None:
+    """Keep the bars under a key over a visit to another page, which would lose them."""
+    memory = st.session_state
+    if key in memory:
+        memory[_BARS] = {**memory.get(_BARS, {}), key: memory[key]}
+    elif key in memory.get(_BARS, {}):
+        memory[key] = memory[_BARS][key]
 
 
 def commit(question: str, prediction: Prediction) -> None:

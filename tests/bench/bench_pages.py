@@ -29,6 +29,8 @@ VARIANTS = (
     ("  its widgets alone", "vega_lite_chart table markdown html caption metric", "one_step"),
     ("Two outcomes, inspected", "", "two_outcomes"),
     ("  without charts and tables", "vega_lite_chart table", "two_outcomes"),
+    ("Block, inspected", "", "block"),
+    ("  without charts and tables", "vega_lite_chart table", "block"),
 )
 
 

@@ -17,7 +17,6 @@ from lab import one_step, parse_vector
 from lab.tables import import_csv
 
 PHONE = {"width": 390, "height": 844}
-LETTERS = ", ".join("abcdefghijklmnopqrstuvwxyz")
 
 
 def fill(page: Page, label: str, text: str) -> None:
@@ -243,6 +242,37 @@ def test_nothing_that_follows_from_p_and_q_is_sent_before_commit(visit, quantity
     assert len(wire.finds(needles)) > len(needles) / 3  # and it would have found them
 
 
+def test_nothing_that_follows_from_the_models_is_sent_before_commit(visit):
+    wire = Wire()
+    page = visit("/block?pair=Rows+by+position&K=2", watch=wire.watch)
+    rows = ("0.5, 0.3, 0.2", "0.2, 0.3, 0.5"), ("0.1, 0.6, 0.3", "0.3, 0.3, 0.4")
+    first, second = (one_step(*map(parse_vector, row)).acceptance for row in rows)
+    truth = {f"P({k})": p for k, p in enumerate((1 - first, first * (1 - second), first * second))}
+    needles = {name: struct.pack("<d", p) for name, p in truth.items()}
+    # P(0) is an entry of p as well
+    needles |= {f"{name} in digits": str(float(p)).encode() for name, p in truth.items() if p < 1}
+    del needles["P(0)"], needles["P(0) in digits"]
+    assert not wire.finds(needles)
+    inspect(page)
+    expect(page.get_by_role("heading", name="Accepted drafts")).to_be_visible()
+    assert len(wire.finds(needles)) >= 2
+
+
+def test_one_block_is_walked(visit):
+    page = visit("/block?pair=Letters&K=4&seed=3")
+    page.get_by_role("radio", name="One block").click()
+    settle(page)
+    for _ in range(2):
+        press(page, "Whole block")
+        press(page, "Next block")
+    expect(page.get_by_text("Text so far, after 2 blocks")).to_be_visible()
+    press(page, "Step")
+    expect(page.get_by_text("to be tested").first).to_be_visible()
+    press(page, "Back")
+    press(page, "Start over")
+    expect(page.get_by_text("Text so far, after 0 blocks")).to_be_visible()
+
+
 # Everybody --------------------------------------------------------------------------------------
 
 # Streamlit's own: an icon button's tooltip, the empty first header of st.table, the uploader's
@@ -268,7 +298,7 @@ def violations(page: Page) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/two_outcomes"])
+@pytest.mark.parametrize("path", ["/", "/two_outcomes", "/block"])
 def test_axe_finds_nothing_of_ours(visit, path, scheme):
     page = visit(path, color_scheme=scheme)
     assert violations(page) == []
@@ -281,7 +311,7 @@ def test_axe_finds_nothing_of_ours(visit, path, scheme):
             assert violations(page) == []
 
 
-@pytest.mark.parametrize("path", ["/", "/two_outcomes", f"/?{urlencode({'tokens': LETTERS})}"])
+@pytest.mark.parametrize("path", ["/", "/two_outcomes", "/block"])
 def test_a_phone_never_scrolls_sideways(visit, path):
     page = visit(path, viewport=PHONE, has_touch=True)
     width = "document.scrollingElement.scrollWidth"

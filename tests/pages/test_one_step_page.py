@@ -174,6 +174,11 @@ def test_changing_back_does_not_bring_a_prediction_back():
     assert not shows_truth(lab)
 
 
+def test_another_page_keeps_bars_that_are_not_committed():
+    lab = Lab().set_bars("0", "0.75", "0.25").go("two_outcomes").go("one_step")
+    assert "Right." in lab.press("Commit prediction").words
+
+
 def test_another_page_keeps_the_prediction():
     lab = Lab().predict("0", "0.75", "0.25").go("two_outcomes").go("one_step")
     assert "Right." in lab.words
