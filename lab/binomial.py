@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from operator import index
 from typing import overload
 
 from lab.errors import LabError
+from lab.vectors import parse_number
 
 MOST_TRIALS = 200
 """What the page offers: more bars cannot be told apart. The function itself has no limit."""
@@ -45,17 +47,18 @@ def binomial(
     (Fraction(1, 4), Fraction(3, 4))
     """
     try:
-        s = Fraction(success)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        raise LabError(f"Success p is {success}; accepted is a number from 0 to 1.") from None
+        s = parse_number(success) if isinstance(success, str) else Fraction(success)
+    except (LabError, TypeError, ValueError, OverflowError):
+        s = Fraction(-1)
     if not 0 <= s <= 1:
         raise LabError(f"Success p is {success}; accepted is a number from 0 to 1.")
-    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
+    try:
+        n = -1 if isinstance(trials, bool) else index(trials)
+    except TypeError:
+        n = -1
+    if n < 1:
         raise LabError(f"Trials n is {trials}; accepted is a whole number from 1 up.")
     hit, whole = s.numerator, s.denominator
-    miss, every = whole - hit, whole**trials
-    law = tuple(
-        Fraction(math.comb(trials, k) * hit**k * miss ** (trials - k), every)
-        for k in range(trials + 1)
-    )
+    miss, every = whole - hit, whole**n
+    law = tuple(Fraction(math.comb(n, k) * hit**k * miss ** (n - k), every) for k in range(n + 1))
     return tuple(map(float, law)) if isinstance(success, float) else law

@@ -1,4 +1,4 @@
-"""Drafted blocks: the exact law of what comes out, one block step by step, and what it is worth.
+"""Drafted blocks: the exact law of what comes out.
 
 A block drafts K tokens, one after the other, from the draft's rows. Each draft x is then tested in
 order, with the target's row p and the draft's row q after the tokens before it: it is kept with
@@ -20,23 +20,19 @@ Accelerates Speculative Decoding", algorithm 2.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, Literal, get_args
-
-import numpy as np
-import numpy.typing as npt
 
 from lab.errors import LabError
 from lab.labels import visible
 from lab.models import History, Model, ModelLike, as_model, history_text
 from lab.step import exact_step
-from lab.vectors import Exact, parse_probability, total
+from lab.vectors import Exact, total
+from lab.wheel import Wheel
 
 Law = dict[History, Fraction]
 """Sequences of tokens with their probabilities; what cannot happen is not listed."""
@@ -69,9 +65,6 @@ MOST_SEQUENCES = 400_000
 LONGEST = 200
 """Drafts of a block, and tokens of a generated law."""
 
-MOST_DRAWS = 100_000
-"""Blocks that `draw_blocks` draws at a time."""
-
 
 class TooLargeError(LabError):
     """An exact law would list too many sequences.
@@ -90,7 +83,7 @@ class TooLargeError(LabError):
         super().__init__(
             f"{what} takes up to {many} sequences, and up to {self.limit:,} are computed exactly. "
             "Take fewer drafts, a shorter length or fewer tokens, or draw blocks instead of "
-            "listing them (draw_blocks)."
+            "listing them (`lab.draws`)."
         )
 
 
@@ -210,7 +203,7 @@ def block_law(
     >>> law.expected_accepted, law.emitted["A", "A"]
     (Fraction(36, 25), Fraction(2, 25))
     """
-    setting = _Setting.of(target, draft, draft_length, stop, history, rule)
+    setting = Setting.of(target, draft, draft_length, stop, history, rule)
     setting.require_block()
     return _tallied(rule, draft_length, setting.outcomes(setting.history))
 
@@ -287,7 +280,7 @@ def target_law(
     >>> target_law(by_position(["A", "</s>"], ["1/2, 1/2"]), length=2, stop="</s>")
     {('</s>',): Fraction(1, 2), ('A', '</s>'): Fraction(1, 4), ('A', 'A'): Fraction(1, 4)}
     """
-    setting = _Setting.of(target, target, 0, stop, history, "token-by-token")
+    setting = Setting.of(target, target, 0, stop, history, "token-by-token")
     setting.require_generated(length)
     law: Law = {}
     live: list[tuple[History, int, int]] = [((), 1, 1)]
@@ -342,7 +335,7 @@ def generated_law(
     >>> generated_law(p, q, draft_length=2, length=3) == target_law(p, length=3)
     True
     """
-    setting = _Setting.of(target, draft, draft_length, stop, history, rule)
+    setting = Setting.of(target, draft, draft_length, stop, history, rule)
     setting.require_generated(length)
     if rule == "token-by-token":
         return _generated(setting, length, [1], sum, _advance)
@@ -371,7 +364,7 @@ def completed_law(
     target, length, stop, history
         As for `generated_law`.
     """
-    setting = _Setting.of(target, target, 0, stop, history, "token-by-token")
+    setting = Setting.of(target, target, 0, stop, history, "token-by-token")
     setting.require_generated(length)
     finished: Law = {}
     live: list[Law] = [{} for _ in range(length + 1)]
@@ -409,19 +402,19 @@ class _Pair:
 
     def __init__(self, tokens: History, p: Exact, q: Exact) -> None:
         self.rows = p, q
-        self.whole = _common(p, q)
+        self.whole = common_denominator(p, q)
         self.moves = [
             (token, min(a, b), max(a - b, 0), a, b)
             for token, a, b in zip(
-                tokens, _scaled(p, self.whole), _scaled(q, self.whole), strict=True
+                tokens, scaled(p, self.whole), scaled(q, self.whole), strict=True
             )
             if a
         ]
 
     @cached_property
-    def wheel(self) -> _Wheel:
+    def wheel(self) -> Wheel:
         """Each move kept, then each move as a replacement: what one position can come to."""
-        return _Wheel([move[1] for move in self.moves] + [move[2] for move in self.moves])
+        return Wheel([move[1] for move in self.moves] + [move[2] for move in self.moves])
 
 
 class _Row:
@@ -429,12 +422,12 @@ class _Row:
 
     def __init__(self, tokens: History, p: Exact) -> None:
         self.row = p
-        self.whole = _common(p)
-        self.moves = [(x, p) for x, p in zip(tokens, _scaled(p, self.whole), strict=True) if p]
+        self.whole = common_denominator(p)
+        self.moves = [(x, p) for x, p in zip(tokens, scaled(p, self.whole), strict=True) if p]
 
     @cached_property
-    def wheel(self) -> _Wheel:
-        return _Wheel([p for _, p in self.moves])
+    def wheel(self) -> Wheel:
+        return Wheel([p for _, p in self.moves])
 
 
 class _Rows:
@@ -465,12 +458,12 @@ class _Rows:
         return row
 
 
-def _common(*rows: Exact) -> int:
+def common_denominator(*rows: Exact) -> int:
     """The least common denominator."""
     return math.lcm(*[value.denominator for row in rows for value in row])
 
 
-def _scaled(row: Exact, whole: int) -> list[int]:
+def scaled(row: Exact, whole: int) -> list[int]:
     return [value.numerator * (whole // value.denominator) for value in row]
 
 
@@ -482,7 +475,7 @@ kept, with none before it, is "stop"."""
 
 
 @dataclass(frozen=True)
-class _Setting:
+class Setting:
     """Checked arguments."""
 
     rows: _Rows
@@ -500,7 +493,7 @@ class _Setting:
         stop: str | None,
         history: History,
         rule: Rule,
-    ) -> _Setting:
+    ) -> Setting:
         rows = _Rows(as_model(target, "The target's row"), as_model(draft, "The draft's row"))
         tokens = rows.target.tokens
         if rows.draft.tokens != tokens:
@@ -512,7 +505,7 @@ class _Setting:
             )
         if rule not in RULES:
             raise LabError(f"The rule is {rule!r}; accepted are {', '.join(RULES)}.")
-        _require_whole(draft_length, "draft length", 0)
+        require_whole(draft_length, "draft length", 0)
         if stop is not None and stop not in tokens:
             raise LabError(f"The stop token {stop!r} is not one of the tokens.")
         history = tuple(history)
@@ -547,7 +540,7 @@ class _Setting:
 
     def require_generated(self, length: int) -> None:
         """Raises `TooLargeError` for too many sequences of `length` tokens."""
-        _require_whole(length, "length", 1)
+        require_whole(length, "length", 1)
         every = len(self.rows.target.tokens)
         size = every * self._going_on ** (length - 1)
         if self.stop is not None:
@@ -598,7 +591,7 @@ class _Setting:
         return ([], len(tokens)) if last else (tokens, int(self.stop in tokens))
 
 
-def _require_whole(value: int, name: str, least: int, most: int = LONGEST) -> None:
+def require_whole(value: int, name: str, least: int, most: int = LONGEST) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise LabError(
             f"The {name} is {value!r}; accepted is a whole number from {least} to {most:,}."
@@ -621,7 +614,7 @@ def _tallied(rule: Rule, draft_length: int, outcomes: Iterable[_Outcome]) -> Blo
         if known is not share:
             emitted[tokens] = known + share
         kinds[accepted, len(tokens), end][whole] += mass
-    shares = {kind: _sum_of(masses) for kind, masses in kinds.items()}
+    shares = {kind: sum_of(masses) for kind, masses in kinds.items()}
     count: defaultdict[int, Fraction] = defaultdict(Fraction)
     ends: defaultdict[_End, Fraction] = defaultdict(Fraction)
     for (accepted, _, end), share in sorted(shares.items()):
@@ -633,7 +626,7 @@ def _tallied(rule: Rule, draft_length: int, outcomes: Iterable[_Outcome]) -> Blo
     )
 
 
-def _sum_of(masses: Mapping[int, int]) -> Fraction:
+def sum_of(masses: Mapping[int, int]) -> Fraction:
     """Σ mass / whole of what is listed as whole → mass."""
     return total((Fraction(), *(Fraction(mass, whole) for whole, mass in masses.items())))
 
@@ -641,7 +634,7 @@ def _sum_of(masses: Mapping[int, int]) -> Fraction:
 # --- Recursions over prefixes -----------------------------------------------------------------
 
 
-def _right_outcomes(setting: _Setting, history: History, *, joint: bool) -> Iterator[_Outcome]:
+def _right_outcomes(setting: Setting, history: History, *, joint: bool) -> Iterator[_Outcome]:
     """Prefix by prefix: `a` is the mass that is drafted and kept, `b` what it is held against.
 
     A draft x is kept with mass min(a·p(x), b·q(x)) and x is a replacement with mass
@@ -672,7 +665,7 @@ def _right_outcomes(setting: _Setting, history: History, *, joint: bool) -> Iter
             yield (*before, token), setting.draft_length, a * p, whole * row.whole, "bonus"
 
 
-def _faulty_outcomes(setting: _Setting, history: History) -> Iterator[_Outcome]:
+def _faulty_outcomes(setting: Setting, history: History) -> Iterator[_Outcome]:
     """Draft by draft, as the code with the fault would go; `live` has drafted and emitted tokens.
 
     Unlike the right rules, a replacement may depend on the rejected draft, so each is divided by
@@ -740,7 +733,7 @@ _Masses = list[Any]  # by the number of drafts accepted so far in the block unde
 
 
 def _generated(
-    setting: _Setting,
+    setting: Setting,
     length: int,
     start: _Masses,
     mass_of: Callable[[_Masses], int],
@@ -810,7 +803,7 @@ def _advance_jointly(
         yield token, [(fresh, fresh), *longer]
 
 
-def _generated_by_blocks(setting: _Setting, length: int) -> Law:
+def _generated_by_blocks(setting: Setting, length: int) -> Law:
     """Block after block, for any rule; a block that reaches `length` is cut there."""
     live: list[Law] = [{} for _ in range(length + 1)]
     live[0][()] = Fraction(1)
@@ -824,549 +817,3 @@ def _generated_by_blocks(setting: _Setting, length: int) -> Law:
                 place = finished if ended else live[len(tokens)]
                 _put(place, tokens, mass * Fraction(part, whole))
     return finished | live[length]
-
-
-# --- What speculation is worth ----------------------------------------------------------------
-
-
-def emitted_per_call(
-    target: ModelLike,
-    draft: ModelLike,
-    *,
-    longest: int,
-    stop: str | None = None,
-    history: History = (),
-    rule: ExactRule = "token-by-token",
-) -> Exact:
-    """The mean number of tokens that a target call brings, for K = 0, 1, …, `longest` drafts.
-
-    One block is one call of the target, over K + 1 positions at once. These are exact means for
-    the block after `history`: 1 + P(1 accepted or more) + … + P(K accepted), less the probability
-    that a kept stop token ends the block, which then has no replacement or bonus. Where rows
-    depend on the prefix, another history gives other means.
-
-    Parameters
-    ----------
-    longest : int
-        The largest K, 0 or more.
-    rule : "token-by-token" or "block-verification"
-    target, draft, stop, history
-        As for `block_law`.
-
-    Returns
-    -------
-    tuple of Fraction, length `longest` + 1
-        Entry K is `block_law(…, draft_length=K).expected_emitted`.
-
-    Raises
-    ------
-    TooLargeError, LabError
-        As for `block_law`.
-
-    >>> from lab.models import by_position
-    >>> p, q = by_position("AB", ["0.6, 0.4"]), by_position("AB", ["0.4, 0.6"])
-    >>> emitted_per_call(p, q, longest=2)
-    (Fraction(1, 1), Fraction(9, 5), Fraction(61, 25))
-    """
-    _require_whole(longest, "largest draft length", 0)
-    setting = _Setting.of(target, draft, longest, stop, history, rule)
-    if rule not in get_args(ExactRule):
-        raise LabError(f"The rule is {rule!r}; accepted are {', '.join(get_args(ExactRule))}.")
-    setting.require_prefixes(longest)
-    means = [Fraction(1)]
-    live: list[tuple[History, int, int, int]] = [((), 1, 1, 1)]
-    for k in range(1, longest + 1):  # as in _right_outcomes, but only the masses that are kept
-        longer = []
-        going_on: defaultdict[int, int] = defaultdict(int)
-        for before, a, b, whole in live:
-            pair = setting.rows.pair(setting.history + before)
-            whole *= pair.whole
-            for token, _, _, p, q in pair.moves:
-                kept = min(a * p, b * q)
-                # A kept stop token is itself emitted, but brings nothing after it.
-                if kept and token != setting.stop:
-                    going_on[whole] += kept
-                    if k < longest:
-                        against = b * q if rule == "block-verification" else kept
-                        longer.append(((*before, token), kept, against, whole))
-        live = longer
-        means.append(means[-1] + _sum_of(going_on))
-    return tuple(means)
-
-
-@dataclass(frozen=True)
-class ConstantRate:
-    """A block whose every draft is accepted with the same probability, whatever its prefix.
-
-    Only then do these formulas hold. With rows that depend on the prefix, acceptances are not
-    independent, and a mean rate put in here gives wrong numbers: `block_law` gives the right
-    ones. No stop token is accounted for.
-
-    Attributes
-    ----------
-    rate : the acceptance probability a of one draft, from 0 to 1
-    draft_length : K, the number of drafts
-
-    Source: Leviathan et al. (2023), equation 1.
-
-    >>> ConstantRate(Fraction(1, 2), 2).expected_emitted
-    Fraction(7, 4)
-    """
-
-    rate: Fraction
-    draft_length: int
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.rate <= 1:
-            raise LabError(f"The acceptance rate is {self.rate}; accepted is 0 to 1.")
-        _require_whole(self.draft_length, "draft length", 0)
-
-    @property
-    def accepted_count(self) -> dict[int, Fraction]:
-        """k → the probability that k drafts are accepted: a^k · (1 − a), and a^K for all."""
-        law = {k: self.rate**k * (1 - self.rate) for k in range(self.draft_length)}
-        law[self.draft_length] = self.all_accepted
-        return {k: share for k, share in law.items() if share}
-
-    @property
-    def all_accepted(self) -> Fraction:
-        """a^K."""
-        return self.rate**self.draft_length
-
-    @property
-    def expected_emitted(self) -> Fraction:
-        """(1 − a^(K+1)) / (1 − a), which for a = 1 is K + 1: the sum 1 + a + … + a^K."""
-        if self.rate == 1:
-            return Fraction(self.draft_length + 1)
-        return (1 - self.rate ** (self.draft_length + 1)) / (1 - self.rate)
-
-    @property
-    def expected_accepted(self) -> Fraction:
-        """One less than `expected_emitted`: the one is the replacement or the bonus."""
-        return self.expected_emitted - 1
-
-    @property
-    def share_accepted(self) -> Fraction | None:
-        """The mean share of the K drafts that is accepted; None when K is 0."""
-        return self.expected_accepted / self.draft_length if self.draft_length else None
-
-
-def speedups(emitted: Sequence[Fraction], cost: Fraction | int | str) -> Exact:
-    """How many times faster than the target alone each K is: emitted(K) / (1 + cost · K).
-
-    Assumes that a target call over K + 1 positions takes as long as one over a single position,
-    and that testing costs nothing.
-
-    Parameters
-    ----------
-    emitted : sequence of Fraction
-        The mean number of tokens for a target call at K = 0, 1, …; see `emitted_per_call`.
-    cost : Fraction, int or str
-        c, the time of one draft step over that of one target step: 0 or more.
-
-    Source: Leviathan et al. (2023), theorem 3.8.
-
-    >>> speedups([Fraction(1), Fraction(9, 5)], "1/2")
-    (Fraction(1, 1), Fraction(6, 5))
-    """
-    try:
-        c = parse_probability(str(cost))
-    except LabError as fault:
-        raise LabError(f"The cost ratio (“{cost}”): {fault}") from None
-    return tuple(Fraction(mean) / (1 + c * k) for k, mean in enumerate(emitted))
-
-
-def best_draft_length(factors: Sequence[Fraction]) -> int:
-    """The K with the largest speed-up, the smallest such K; 0 says not to speculate."""
-    return max(range(len(factors)), key=factors.__getitem__)  # the first of equals
-
-
-# --- Draws ------------------------------------------------------------------------------------
-#
-# A uniform number is drawn by its binary digits, 32 at a time, and compared with an exact
-# probability as soon as it is certain on which side of it the number lies: when the probability
-# is not strictly inside the cell of numbers that begin with these digits. So each event has
-# exactly its probability, given that the generator's bits are fair; 53-bit floats would round it.
-
-_DIGITS = 32
-
-
-def _more_digits(rng: np.random.Generator, drawn: int) -> int:
-    return drawn << _DIGITS | int(rng.integers(1 << _DIGITS))
-
-
-def _toss(rng: np.random.Generator, probability: Fraction) -> Fraction:
-    """A coin in [0, 1), by the digits drawn. It is below `probability` exactly that often."""
-    drawn, places = 0, 0
-    while True:
-        drawn, places = _more_digits(rng, drawn), places + _DIGITS
-        line = probability * (1 << places)
-        if not drawn < line < drawn + 1:
-            return Fraction(drawn, 1 << places)
-
-
-class _Wheel:
-    """Draws the position of one of several integer weights, each exactly as often as its share."""
-
-    def __init__(self, weights: Sequence[int]) -> None:
-        self._ends = list(accumulate(weights))
-
-    def spin(self, rng: np.random.Generator) -> int:
-        """One draw."""
-        return self._settle(rng, _more_digits(rng, 0), _DIGITS)
-
-    def spins(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
-        """How often each position comes up in `count` draws."""
-        if count == 1:
-            counts = np.zeros(len(self._ends), dtype=np.int64)
-            counts[self.spin(rng)] = 1
-            return counts
-        floors, split = self._cells
-        drawn = rng.integers(1 << _DIGITS, size=count, dtype=np.uint64)
-        unsettled = np.isin(drawn, split)
-        positions = np.searchsorted(floors, drawn[~unsettled], side="right")
-        counts = np.bincount(positions, minlength=len(self._ends))
-        for digits in drawn[unsettled]:
-            counts[self._settle(rng, int(digits), _DIGITS)] += 1
-        return counts
-
-    def _settle(self, rng: np.random.Generator, drawn: int, places: int) -> int:
-        """The position of the number that begins with these digits, drawing more if need be."""
-        whole = self._ends[-1]
-        while True:
-            # The first share that ends at or after the end of the cell has it all, unless an
-            # earlier one ends inside.
-            position = bisect_left(self._ends, -(-(drawn + 1) * whole >> places))
-            if not position or self._ends[position - 1] << places <= drawn * whole:
-                return position
-            drawn, places = _more_digits(rng, drawn), places + _DIGITS
-
-    @cached_property
-    def _cells(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        """Where each share ends, in cells of the first digits; and the cells with an end inside."""
-        whole = self._ends[-1]
-        scaled = [divmod(end << _DIGITS, whole) for end in self._ends]
-        floors = np.array([cell for cell, _ in scaled], dtype=np.uint64)
-        return floors, np.array(sorted({cell for cell, rest in scaled if rest}), dtype=np.uint64)
-
-
-@dataclass(frozen=True)
-class BlockCounts:
-    """How often each thing happened in `count` blocks; the counterpart of `BlockLaw`."""
-
-    draft_length: int
-    count: int
-    emitted: Mapping[History, int]
-    accepted_count: Mapping[int, int]
-    rejected: int
-    bonus: int
-
-    @property
-    def mean_accepted(self) -> Fraction:
-        """Accepted drafts for a block."""
-        return Fraction(sum(k * n for k, n in self.accepted_count.items()), self.count)
-
-    @property
-    def mean_emitted(self) -> Fraction:
-        """Emitted tokens for a block."""
-        return Fraction(sum(len(tokens) * n for tokens, n in self.emitted.items()), self.count)
-
-
-def draw_blocks(
-    target: ModelLike,
-    draft: ModelLike,
-    *,
-    draft_length: int,
-    count: int,
-    rng: np.random.Generator,
-    stop: str | None = None,
-    history: History = (),
-) -> BlockCounts:
-    """Counts of `count` independent blocks after `history`, drawn token by token.
-
-    Nothing is listed that is not drawn, so this works where `block_law` refuses. Blocks with the
-    same prefix are drawn together: each position comes to a kept draft x with probability
-    min(p, q)(x) and to a replacement x with max(0, p − q)(x). Draws have exactly these
-    probabilities.
-
-    Parameters
-    ----------
-    count : int
-        1 to `MOST_DRAWS`.
-    rng : numpy.random.Generator
-        Where the randomness comes from; the same state gives the same counts.
-    target, draft, draft_length, stop, history
-        As for `block_law`.
-
-    Raises
-    ------
-    LabError
-        As for `block_law`, and when `count` is out of range.
-    """
-    setting = _Setting.of(target, draft, draft_length, stop, history, "token-by-token")
-    _require_whole(count, "count of blocks", 1, MOST_DRAWS)
-    emitted: defaultdict[History, int] = defaultdict(int)
-    accepted_count: defaultdict[int, int] = defaultdict(int)
-    rejected = bonus = 0
-    live: list[tuple[History, int]] = [((), count)]
-    for accepted in range(draft_length):
-        longer = []
-        for before, blocks in live:
-            pair = setting.rows.pair(setting.history + before)
-            kept, replaced = np.split(pair.wheel.spins(rng, blocks), 2)
-            for (token, *_), keeps, replacements in zip(
-                pair.moves, kept.tolist(), replaced.tolist(), strict=True
-            ):
-                after = (*before, token)
-                if replacements:
-                    emitted[after] += replacements
-                    accepted_count[accepted] += replacements
-                    rejected += replacements
-                if keeps and token == stop:
-                    emitted[after] += keeps
-                    accepted_count[accepted + 1] += keeps
-                elif keeps:
-                    longer.append((after, keeps))
-        live = longer
-    for before, blocks in live:
-        accepted_count[draft_length] += blocks
-        bonus += blocks
-        row = setting.rows.bonus(setting.history + before)
-        for (token, _), times in zip(row.moves, row.wheel.spins(rng, blocks).tolist(), strict=True):
-            if times:
-                emitted[*before, token] += times
-    return BlockCounts(
-        draft_length, count, dict(emitted), dict(sorted(accepted_count.items())), rejected, bonus
-    )
-
-
-# --- One block, step by step ------------------------------------------------------------------
-
-Status = Literal["accepted", "rejected", "discarded"]
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What somebody decides by hand; None, or nothing at that place, leaves it to the draw.
-
-    Attributes
-    ----------
-    drafted : the token drafted at each position
-    coins : the coin at each position, an exact number from 0 to below 1; a draft is kept when
-        its coin is below its acceptance probability
-    final : the replacement or the bonus, whichever comes
-    """
-
-    drafted: Sequence[str | None] = ()
-    coins: Sequence[Fraction | int | str | None] = ()
-    final: str | None = None
-
-
-@dataclass(frozen=True)
-class Position:
-    """One position of a block.
-
-    Attributes
-    ----------
-    prefix : the drafts before it in this block; its rows are conditioned on the block's history
-        with these after it
-    drafted : the token drafted here
-    target, draft : p and q here. None after a drafted stop token, where there are no rows.
-    acceptance : min(1, p/q) for the drafted token, the probability that it is kept; None when it
-        is discarded, for then it is not tested
-    coin : the uniform number it was tested with; None when it is discarded
-    status : what became of it
-    discarded_by : why it is discarded: a "rejection" before it, so that it assumed a token that
-        is not there, or an accepted "stop" token before it; else None
-    residual : the law of the replacement, where this is the first rejection; else None
-    """
-
-    prefix: History
-    drafted: str
-    target: Exact | None
-    draft: Exact | None
-    acceptance: Fraction | None
-    coin: Fraction | None
-    status: Status
-    discarded_by: Literal["rejection", "stop"] | None
-    residual: Exact | None
-
-    @property
-    def kept(self) -> bool:
-        """Whether the draft is part of the output."""
-        return self.status == "accepted"
-
-
-@dataclass(frozen=True)
-class BlockRecord:
-    """One block as it happened.
-
-    Attributes
-    ----------
-    history : the tokens before the block
-    draft_length : K, the number of drafts asked for
-    positions : one for each draft; fewer than K where a stop token was drafted
-    final_law : the law that the last token was drawn from: the first rejection's residual, or the
-        target's row after all K; None when a kept stop token ended the block
-    replacement : the token drawn at the first rejection; None when there was none
-    bonus : the token drawn after K kept drafts; None when they were not all kept, or a stop token
-        was
-    stopped : whether the block ended the output with a stop token
-    """
-
-    history: History
-    draft_length: int
-    positions: tuple[Position, ...]
-    final_law: Exact | None
-    replacement: str | None
-    bonus: str | None
-    stopped: bool
-
-    @property
-    def accepted(self) -> History:
-        """The drafts that are kept."""
-        return tuple(position.drafted for position in self.positions if position.kept)
-
-    @property
-    def emitted(self) -> History:
-        """The tokens that the block adds to the output."""
-        final = self.replacement if self.bonus is None else self.bonus
-        return self.accepted if final is None else (*self.accepted, final)
-
-    @property
-    def next_history(self) -> History:
-        """What the next block goes on from; after a stop token there is no next block."""
-        return self.history + self.emitted
-
-
-def draw_block(
-    target: ModelLike,
-    draft: ModelLike,
-    *,
-    draft_length: int,
-    rng: np.random.Generator | None = None,
-    choices: Choices | None = None,
-    stop: str | None = None,
-    history: History = (),
-) -> BlockRecord:
-    """One block after `history`, with everything that was decided on the way.
-
-    First all drafts are drawn, up to a drafted stop token; then a coin for each, up to the first
-    rejection; then the replacement or the bonus. A draft is kept when its coin, in [0, 1), is
-    below min(1, p/q). Coins and draws have exactly their probabilities: binary digits are added
-    until the comparison with the exact fraction is certain.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator, optional
-        Needed for everything that `choices` leaves open.
-    choices : Choices, optional
-        Drafts, coins and the last token, by hand. Drafts chosen beyond a drafted stop token are
-        recorded as discarded.
-    target, draft, draft_length, stop, history
-        As for `block_law`.
-
-    Raises
-    ------
-    LabError
-        As for `block_law`; when a chosen token is impossible there, or a coin is not in [0, 1);
-        and when something is left open and there is no `rng`.
-    """
-    setting = _Setting.of(target, draft, draft_length, stop, history, "token-by-token")
-    rows, history = setting.rows, setting.history
-    chosen = choices or Choices()
-    if max(len(chosen.drafted), len(chosen.coins)) > draft_length:
-        raise LabError(f"More is chosen than there are drafts; accepted are up to {draft_length}.")
-    decide = _Decider(rows.target.tokens, rng)
-
-    drafted: list[str] = []
-    for number in range(draft_length):
-        token = chosen.drafted[number] if number < len(chosen.drafted) else None
-        if stop is not None and stop in drafted:
-            if token is not None:
-                drafted.append(decide.known(token))
-            continue
-        q = rows.draft(history + tuple(drafted))
-        drafted.append(decide.token(q, token, f"The draft at position {number + 1}"))
-
-    positions: list[Position] = []
-    over: Literal["rejection", "stop"] | None = None
-    residual: Exact | None = None
-    for number, token in enumerate(drafted):
-        prefix = tuple(drafted[:number])
-        if stop is not None and stop in prefix:
-            positions.append(
-                Position(prefix, token, None, None, None, None, "discarded", over, None)
-            )
-            continue
-        p, q = rows.target(history + prefix), rows.draft(history + prefix)
-        if over:
-            positions.append(Position(prefix, token, p, q, None, None, "discarded", over, None))
-            continue
-        x = rows.target.tokens.index(token)
-        acceptance = min(Fraction(1), p[x] / q[x])
-        given = chosen.coins[number] if number < len(chosen.coins) else None
-        coin = decide.coin(acceptance, given, number + 1)
-        status: Status = "accepted" if coin < acceptance else "rejected"
-        if status == "rejected":
-            over, residual = "rejection", exact_step(p, q).residual
-        elif token == stop:
-            over = "stop"
-        positions.append(Position(prefix, token, p, q, acceptance, coin, status, None, residual))
-
-    replacement = bonus = None
-    final_law = residual
-    if over == "rejection":
-        assert residual is not None  # a draft can only be rejected where q exceeds p
-        replacement = decide.token(residual, chosen.final, "The replacement")
-    elif over is None:
-        final_law = rows.target(history + tuple(drafted))
-        bonus = decide.token(final_law, chosen.final, "The bonus")
-    stopped = over == "stop" or (stop is not None and stop in (replacement, bonus))
-    return BlockRecord(
-        history, draft_length, tuple(positions), final_law, replacement, bonus, stopped
-    )
-
-
-@dataclass(frozen=True)
-class _Decider:
-    """Takes what was chosen, if it is possible, and draws the rest."""
-
-    tokens: History
-    rng: np.random.Generator | None
-
-    def token(self, law: Exact, choice: str | None, what: str) -> str:
-        if choice is None:
-            wheel = _Wheel(_scaled(law, _common(law)))
-            return self.tokens[wheel.spin(self._generator(what))]
-        if not law[self.tokens.index(self.known(choice))]:
-            possible = [token for token, mass in zip(self.tokens, law, strict=True) if mass]
-            raise LabError(
-                f"{what} is {choice!r}, which has probability 0 there; accepted are "
-                f"{', '.join(visible(possible)[:8])}."
-            )
-        return choice
-
-    def known(self, choice: str) -> str:
-        if choice not in self.tokens:
-            raise LabError(f"{choice!r} is not one of the tokens.")
-        return choice
-
-    def coin(
-        self, acceptance: Fraction, choice: Fraction | int | str | None, number: int
-    ) -> Fraction:
-        what = f"The coin at position {number}"
-        if choice is None:
-            return _toss(self._generator(what), acceptance)
-        try:
-            coin = parse_probability(str(choice))
-        except LabError as fault:
-            raise LabError(f"{what} (“{choice}”): {fault}") from None
-        if coin >= 1:
-            raise LabError(f"{what} is {choice}; accepted is a number from 0 to below 1.")
-        return coin
-
-    def _generator(self, what: str) -> np.random.Generator:
-        if self.rng is None:
-            raise LabError(f"{what} is not chosen, and there is no generator to draw it with.")
-        return self.rng

@@ -241,7 +241,8 @@ def _table(bars: Sequence[_Bar], lines: dict[str, Exact], labels: Sequence[str])
     """
     top = max((bar.high for bar in bars), default=Fraction(1)) or Fraction(1)
     texts = [short(bar.size) for bar in bars]
-    room = 9 if len(labels) <= 5 else 7 if len(labels) <= 7 else 5 if len(labels) <= 12 else 0
+    count = len(labels)
+    room = 9 if count <= 3 else 7 if count <= 5 else 5 if count <= 8 else 4 if count <= 12 else 0
     fit = max(map(len, texts), default=0) <= room  # all numbers or none
     rows = [
         {
@@ -263,7 +264,7 @@ def _table(bars: Sequence[_Bar], lines: dict[str, Exact], labels: Sequence[str])
             "low": float(bar.low),
             "high": float(bar.high),
             "ink": _INK[bar.role],
-            "text": text if fit and (bar.size > top / 14 or not bar.low) else "",
+            "text": text if fit and (bar.size > top / 14 or not lines) else "",
             "exact": exact(bar.size),
         }
         for bar, text in zip(bars, texts, strict=True)

@@ -44,6 +44,5 @@ def group_labels(tokens: Sequence[str], groups: Groups) -> tuple[str, ...]:
     """One visible text a group, no two alike."""
     shown = visible(tokens)
     return tuple(
-        shown[group[0]] if len(group) == 1 else f"the other {len(group):,} tokens"
-        for group in groups
+        shown[group[0]] if len(group) == 1 else f"{len(group):,} others" for group in groups
     )

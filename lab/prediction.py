@@ -167,6 +167,7 @@ def known_mistakes(step: ExactStep, quantity: Quantity, groups: Groups) -> tuple
         found = [
             ("This is p itself: a token cannot be kept more often than it is proposed.", p),
             ("This is q itself: that is how often each token is proposed, not kept.", q),
+            ("This is max(0, p − q): what is still owed, not what is kept.", step.shortfall),
             (
                 "This is min(1, p/q), the chance that a proposal is kept once it is made. "
                 "The accepted mass also counts how often it is made: q · min(1, p/q).",
@@ -184,6 +185,16 @@ def known_mistakes(step: ExactStep, quantity: Quantity, groups: Groups) -> tuple
     elif quantity == "output":
         found = [
             ("This is q itself: what comes out if every proposal is kept.", q),
+            *(
+                [
+                    (
+                        "This is r itself, the law given a rejection; what is kept comes out too.",
+                        step.residual,
+                    )
+                ]
+                if step.residual
+                else []
+            ),
             ("This is min(p, q) alone: the mass of the rejections is still missing.", accepted),
             (
                 "This is what comes out when the replacement is drawn from p instead of r.",

@@ -12,7 +12,13 @@ from urllib.parse import urlencode
 
 from lab.errors import FileError, LabError, LengthError
 from lab.step import ExactStep, exact_step
-from lab.vectors import LONGEST_TEXT, Exact, format_vector, parse_vector, require_total_1
+from lab.vectors import (
+    LONGEST_TEXT,
+    Exact,
+    format_vector,
+    parse_vector,
+    require_total_1,
+)
 
 MOST_BY_HAND = 1_000
 """Tokens that the fields and the table take."""
@@ -128,7 +134,7 @@ def read_tokens(text: str, count: int) -> tuple[str, ...]:
 
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
-_ENTRY = re.compile(rf"\s*({_QUOTED})\s*(?:[,;\t\n]|$)|([^,;\t\n]*)(?:[,;\t\n]|$)", re.DOTALL)
+_ENTRY = re.compile(rf" *({_QUOTED}) *(?:[,;\t\n]|$)|([^,;\t\n]*)(?:[,;\t\n]|$)", re.DOTALL)
 
 
 def parse_tokens(text: str) -> tuple[str, ...]:

@@ -119,7 +119,8 @@ def one_step(
     Returns
     -------
     OneStep
-        Exact in, exact out; floats in, floats out.
+        Exact in, exact out; floats in, floats out. Float arrays are not copied: `target` and
+        `draft` share their memory, so do not change it while the result is in use.
 
     Raises
     ------
@@ -160,23 +161,27 @@ def exact_step(p: Exact, q: Exact) -> ExactStep:
 
 
 def _float_step(p: Floats, q: Floats) -> FloatStep:
-    if not np.maximum.reduce(q) < np.inf:  # first, so that ∞ − ∞ is never formed
-        check_floats(p, "p")
-        check_floats(q, "q")
     both = np.empty((2, p.size), p.dtype)  # one array and one sum for two rows: half the calls
     accepted, residual = both
     np.minimum(p, q, out=accepted)
+    # First, so that ∞ − ∞ is never formed. That p is finite shows in the sum below.
+    if not (np.minimum.reduce(accepted) >= 0 and np.maximum.reduce(q) < np.inf):
+        _refuse(p, q)
     np.subtract(p, accepted, out=residual)  # bitwise max(p − q, 0), and faster
     acceptance, rejection = row_sums(both)
-    # One look at the results finds every bad entry; only then is it worth asking which.
-    if not (np.minimum.reduce(accepted) >= 0 and math.isfinite(acceptance + rejection)):
-        check_floats(p, "p")
-        check_floats(q, "q")
+    if not math.isfinite(acceptance + rejection):
+        _refuse(p, q)
     owed = rejection > 0  # no term is negative, so: if any p > q
     if owed:
         np.divide(residual, residual.dtype.type(rejection), out=residual)
     accepted.flags.writeable = residual.flags.writeable = False
     return OneStep(p, q, accepted, acceptance, rejection, residual if owed else None)
+
+
+def _refuse(p: Floats, q: Floats) -> None:
+    """Ask which entry is bad, once the results have shown that one is."""
+    check_floats(p, "p")
+    check_floats(q, "q")
 
 
 def _as_type(vector: Vector, kind: np.dtype[Any], name: str) -> Floats:

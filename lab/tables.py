@@ -13,10 +13,13 @@ from lab.errors import EntryError, FileError
 from lab.figures import decimal, terminates
 from lab.prediction import Comparison
 from lab.scenario import MOST_TOKENS, Scenario
-from lab.vectors import parse_entries
+from lab.vectors import Exact, parse_entries
 
 MOST_BYTES = 2_000_000
 """Size of a file to read."""
+
+KEPT_BY_SPREADSHEETS = Fraction(1, 10**14)
+"""A spreadsheet keeps 15 digits: rounded and exact columns agree if they differ by less."""
 
 _NAMES = {
     "token": ("token", "tokens", "label"),
@@ -29,14 +32,25 @@ _EXACT = "_exact"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
+# … and turns one that starts with a digit into a number or a date: 007, 1e5, 1/3.
+_CHANGED = re.compile(r"[0-9].*", re.DOTALL)
+_UNCHANGED = re.compile(r"0|[1-9][0-9]{0,14}")
+
+
 def as_text_cell(text: str) -> str:
-    """`text` so that no spreadsheet computes it: with ``'`` in front where it might."""
-    return f"'{text}" if text.startswith((*_FORMULA, "'")) else text
+    """`text` so that no spreadsheet computes or changes it: with ``'`` in front where it might."""
+    return f"'{text}" if _needs_mark(text) else text
 
 
 def from_text_cell(cell: str) -> str:
     """The text that `as_text_cell` made `cell` from."""
-    return cell[1:] if cell.startswith(tuple(f"'{c}" for c in (*_FORMULA, "'"))) else cell
+    return cell[1:] if cell.startswith("'") and _needs_mark(cell[1:]) else cell
+
+
+def _needs_mark(text: str) -> bool:
+    return text.startswith((*_FORMULA, "'")) or bool(
+        _CHANGED.fullmatch(text) and not _UNCHANGED.fullmatch(text)
+    )
 
 
 def export_csv(scenario: Scenario) -> bytes:
@@ -111,7 +125,14 @@ def _csv(columns: dict[str, list[str]]) -> bytes:
 
 
 def import_csv(data: bytes) -> Scenario:
-    """The scenario in a CSV file: columns token (optional), p and q; others are ignored.
+    """The scenario in a CSV file. Raises what `read_csv` raises, and `TotalError`."""
+    return Scenario(*read_csv(data))
+
+
+def read_csv(data: bytes) -> tuple[tuple[str, ...], Exact, Exact]:
+    """Tokens, p and q in a CSV file: columns token (optional), p and q; others are ignored.
+
+    Whether p and q are laws is not asked here.
 
     Reads what `export_csv` writes, exactly, and what spreadsheets write: commas, semicolons or
     tabs; decimal commas; a byte-order mark; UTF-16.
@@ -120,8 +141,7 @@ def import_csv(data: bytes) -> Scenario:
     ------
     FileError
         When the file is no such table; it says what is accepted.
-    EntryError, LengthError, TotalError
-        As for text fields.
+        It names the entry that cannot be read.
     """
     if len(data) > MOST_BYTES:
         raise FileError(f"The file has {len(data):,} bytes; up to {MOST_BYTES:,} are accepted.")
@@ -137,7 +157,10 @@ def import_csv(data: bytes) -> Scenario:
         raise FileError(f"The file has {len(body):,} tokens; up to {MOST_TOKENS:,} are accepted.")
     for number, line in enumerate(body, start=1):
         if len(line) <= max(places.values()):
-            raise FileError(f"Row {number} has {len(line)} cells; the header has {len(header)}.")
+            raise FileError(
+                f"Row {number} below the header has {len(line)} cells, and the header "
+                f"{len(header)}; accepted are as many."
+            )
     tokens = (
         tuple(from_text_cell(line[places["token"]]) for line in body)
         if "token" in places
@@ -150,7 +173,25 @@ def import_csv(data: bytes) -> Scenario:
             vectors[name] = parse_entries(map(_unmarked, cells), name)
         except EntryError as fault:
             raise FileError(f"In the file, {fault}") from None
-    return Scenario(tokens, vectors["p"], vectors["q"])
+        _require_agreement(header, body, name, vectors[name])
+    return tokens, vectors["p"], vectors["q"]
+
+
+def _require_agreement(
+    header: Sequence[str], body: Sequence[list[str]], name: str, exact: Exact
+) -> None:
+    """Refuses a rounded column that was changed beside its exact one, so that no edit is lost."""
+    names = [cell.strip().lower() for cell in header]
+    if f"{name}{_EXACT}" not in names or name not in names:
+        return
+    for number, (line, value) in enumerate(zip(body, exact, strict=True), start=1):
+        cell = line[names.index(name)]
+        (shown,) = parse_entries([_unmarked(cell)], name)
+        if abs(shown - value) > KEPT_BY_SPREADSHEETS * value:
+            raise FileError(
+                f"Row {number} below the header has {cell} in the column {name} and {value} in "
+                f"{name}{_EXACT}; accepted are columns that agree, or one of them."
+            )
 
 
 def _unmarked(cell: str) -> str:

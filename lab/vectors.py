@@ -40,7 +40,8 @@ ACCEPTED = "a number from 0 up, such as 0.25, .25, 1/4, 25% or 1e-7"
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?")
 _TRANSLATE = {
-    **dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\ufeff"), " "),
+    **dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f"), " "),
+    **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff")),  # no width, and no meaning here
     ord("\u2212"): "-",  # minus sign
     ord("\u2044"): "/",  # fraction slash
     ord("\u2026"): "...",

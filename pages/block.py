@@ -14,19 +14,15 @@ import streamlit as st
 from lab import charts
 from lab.block import (
     BlockLaw,
-    ConstantRate,
     Law,
     TooLargeError,
-    best_draft_length,
     block_law,
     block_verification_law,
     distance,
-    draw_blocks,
-    emitted_per_call,
     generated_law,
-    speedups,
     target_law,
 )
+from lab.draws import draw_blocks
 from lab.errors import LabError
 from lab.pairs import LONGEST_LENGTH, MOST_DRAFTS, PAIRS, BlockLink, Pair
 from lab.prediction import Mistake, compare
@@ -34,6 +30,7 @@ from lab.scenario import format_tokens
 from lab.step import exact_step
 from lab.tables import law_csv
 from lab.vectors import Exact
+from lab.worth import ConstantRate, best_draft_length, emitted_per_call, speedups
 from pages.parts import state
 from pages.parts.export import page_address, show_link
 from pages.parts.glossary import glossary
@@ -188,9 +185,6 @@ def _predict(pair: Pair, law: BlockLaw) -> bool:
         Mistake("These are the counts of what is discarded or rejected.", law.accepted_bars[::-1]),
     ]
     show_comparison(question, compare(prediction, law.accepted_bars, mistakes), "a law", {})
-    if st.button("Try again", help="The same models and K, with nothing predicted."):
-        state.erase(QUESTION)
-        st.rerun()
     return True
 
 

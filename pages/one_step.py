@@ -7,6 +7,7 @@ from fractions import Fraction
 import streamlit as st
 
 from lab import charts
+from lab.figures import short
 from lab.groups import group_labels, leading, together
 from lab.prediction import Quantity, compare, known_mistakes, truth
 from lab.scenario import Scenario
@@ -88,9 +89,6 @@ def main() -> None:
         if scenario:
             share_link(scenario)
     with right:
-        if scenario is None:
-            st.info("Results appear here once tokens, p and q fit together.")
-            return
         with st.container(horizontal=True, vertical_alignment="bottom"):
             quantity = _quantity()
             inspecting = just_inspect()
@@ -99,6 +97,9 @@ def main() -> None:
                 state.use_settings(DEFAULTS)
                 state.erase(QUESTION)
                 st.rerun()
+        if scenario is None:
+            st.info("Results appear here once tokens, p and q fit together.")
+            return
         if not inspecting and not _predict(scenario, quantity):
             return
         state.show(scenario)
@@ -149,9 +150,6 @@ def _predict(scenario: Scenario, quantity: Quantity) -> bool:
         known_mistakes(scenario.step, quantity, groups),
     )
     show_comparison(question, comparison, _NAMES[quantity], {"p": p, "q": q})
-    if st.button("Try again", help="The same p and q, with nothing predicted."):
-        state.erase(QUESTION)
-        st.rerun()
     return True
 
 
@@ -160,8 +158,8 @@ def _ledger(scenario: Scenario) -> None:
     step = scenario.step
     st.header("The ledger")
     alpha, z = st.columns(2)
-    alpha.metric("α, a proposal is kept", number(step.acceptance))
-    z.metric("Z, a proposal is rejected", number(step.rejection))
+    alpha.metric("α, a proposal is kept", _figure(step.acceptance))
+    z.metric("Z, a proposal is rejected", _figure(step.rejection))
     st.markdown(_case(step))
     draw(charts.ledger(step, scenario.tokens, dark=dark()))
     st.markdown(_balance(step))
@@ -201,6 +199,12 @@ def _details(scenario: Scenario) -> None:
         )
     st.markdown(_identity(step))
     download_csv(scenario)
+
+
+def _figure(value: Fraction) -> str:
+    """A number in large type; a fraction that is too long for it stays rounded."""
+    text = number(value)
+    return text if len(text) <= 12 else short(value)
 
 
 def _case(step: ExactStep) -> str:

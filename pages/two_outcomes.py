@@ -47,8 +47,8 @@ def main() -> None:
     fault = state.begin()
     st.title("Two outcomes")
     st.markdown(
-        "An exact Bernoulli picture of a *stipulated* residual with two outcomes. It is neither a "
-        "rejection sampler nor a model of three tokens."
+        "An exact Bernoulli picture of a residual with two outcomes whose probability is "
+        "*stipulated*: you set it. It is neither a rejection sampler nor a model of three tokens."
     )
     if fault:
         st.error(literal(fault))
@@ -61,7 +61,7 @@ def main() -> None:
         assert display is not None  # _example returns nothing else
         shown = _bars(scenario, display, trials, inspecting)
     with right:
-        st.header("The example beside it")
+        st.header("The example")
         _given(scenario)
         _recover(scenario, display, trials, inspecting, shown)
         glossary()
@@ -231,7 +231,7 @@ def _recover(
         st.info("Set Trials n to 1: only two bars can stand for the residual.")
         return
     if not shown:
-        st.info("Commit to the bars on the left first. Then: bars × Z + accepted mass.")
+        st.info("Commit to the bars of the display first. Then: bars × Z + accepted mass.")
         return
     groups: Groups = tuple((i,) for i in range(len(scenario.tokens)))
     if wants and not inspecting:
@@ -239,9 +239,10 @@ def _recover(
             RECOVERED,
             "Recovered vector",
             (display.success, scenario),
-            "Multiply the displayed bars by Z and add the accepted masses. **What comes out?**",
+            "Multiply the displayed bars by Z and add the accepted masses, marked *m*. **What "
+            "comes out?**",
             group_labels(scenario.tokens, groups),
-            (("accepted", scenario.step.accepted),),
+            (("m", scenario.step.accepted),),
             bar_top((*scenario.step.target, *scenario.step.draft)),
         )
         prediction = predicted(question)

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from scripts.browser import find  # noqa: E402
-from tests.browser.conftest import FLAGS, serve, settle  # noqa: E402
+from tests.browser.serving import FLAGS, serve, settle  # noqa: E402
 
 
 def predict(page: Page, bars: dict[str, str]) -> None:

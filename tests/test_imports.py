@@ -22,8 +22,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("figures", "labels"),
     ("vectors",),
-    ("step", "binomial", "groups", "models", "rules"),
-    ("prediction", "display", "block", "mistakes", "precision", "audit"),
+    ("step", "binomial", "groups", "models", "wheel", "rules"),
+    ("prediction", "display", "block", "worth", "draws", "mistakes", "precision", "audit"),
     ("scenario", "pairs", "tables", "charts"),
 )
 ORDER = [name for layer in LAYERS for name in layer]

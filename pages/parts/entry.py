@@ -23,7 +23,7 @@ from lab.scenario import (
     require_lengths,
     shared,
 )
-from lab.tables import MOST_BYTES, import_csv
+from lab.tables import MOST_BYTES, read_csv
 from lab.vectors import (
     Exact,
     format_vector,
@@ -175,7 +175,8 @@ def _if_laws(
         try:
             require_total_1(vector, name)
         except LabError as fault:
-            spot.error(_plain(fault))
+            by_sum = isinstance(fault, TotalError) and any(vector)
+            spot.error(_plain(fault) + (" *Normalise* divides by the sum." if by_sum else ""))
             faults.append((fault, spot))
     if not faults:
         return shared(labels, target, draft)
@@ -234,7 +235,9 @@ def _offer_rows(rows: tuple[Exact, ...], spot: DeltaGenerator, name: str, texts:
 def _from_table() -> Scenario | None:
     """The grid. It is built anew only when the fields changed by another way than through it."""
     grid = st.session_state.get(state.GRID)
-    if grid is None or grid["texts"] != state.texts():
+    key = f"{state.GRID} {grid['version']}" if grid else ""
+    if grid is None or grid["texts"] != state.texts() or key not in st.session_state:
+        # New texts, or a grid that was left: its edits went with it, but they are in the texts.
         version = grid["version"] + 1 if grid else 0
         grid = {"version": version, "texts": state.texts(), "rows": _rows(state.texts())}
     columns = {
@@ -322,10 +325,9 @@ def _from_file() -> Scenario | None:
     if large := state.large_scenario():
         st.info(f"{len(large.tokens):,} tokens from the file.")
         return large
-    scenario, fault = current_scenario()
-    if fault:
-        st.error(literal(fault))
-    elif scenario and upload:
+    spot = st.container()
+    scenario = _read(state.texts(), spot, spot, spot)
+    if scenario and upload:
         st.info(f"{len(scenario.tokens):,} tokens from the file. They can be edited as text.")
     return scenario
 
@@ -337,11 +339,11 @@ def _take(file_id: str, data: bytes) -> str | None:
         return taken[1]
     fault = None
     try:
-        scenario = import_csv(data)
-        if len(scenario.tokens) > MOST_BY_HAND:
-            state.use_large(scenario)
-        else:
-            state.fill(scenario.texts)
+        tokens, p, q = read_csv(data)
+        if len(tokens) > MOST_BY_HAND:
+            state.use_large(shared(tokens, p, q))
+        else:  # laws or not: in the fields they can be put right
+            state.fill(Texts(format_tokens(tokens), format_vector(p), format_vector(q)))
     except LabError as error:
         fault = str(error)
     st.session_state[state.TAKEN] = (file_id, fault)

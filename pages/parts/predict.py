@@ -107,7 +107,9 @@ def show_comparison(
     inputs: dict[str, Exact],
 ) -> None:
     """The verdict, the picture of prediction and truth, the gaps, and the record to download."""
-    (st.success if comparison.verdict == "right" else st.warning)(_verdict(comparison, total_name))
+    (st.success if comparison.verdict == "right" else st.warning)(
+        _verdict(question, comparison, total_name)
+    )
     if comparison.gaps is not None and comparison.truth is not None:
         draw(charts.against_truth(comparison, question.labels, question.role, dark=dark()))
         assert comparison.prediction.values is not None
@@ -119,9 +121,20 @@ def show_comparison(
             "gap": [signed(gap) for gap in comparison.gaps],
         }
         st.table(columns, hide_index=True, border="horizontal")
-        st.markdown(
-            f"Total variation distance, half the sum of the gaps: **{number(comparison.distance)}**"
-        )
+        half = f"half the sum of the absolute gaps: **{number(comparison.distance)}**"
+        law_like = total(comparison.gaps) == 0
+        st.markdown(f"Total variation distance, {half}" if law_like else half.capitalize())
+    with st.container(horizontal=True):
+        _after(question, comparison, inputs)
+
+
+def _after(question: Question, comparison: Comparison, inputs: dict[str, Exact]) -> None:
+    """What can be done with a comparison: try again, take the record away."""
+    if st.button(
+        "Try again", key=f"again {question.key}", help="The same again, nothing predicted."
+    ):
+        state.erase(question.key)
+        st.rerun()
     st.download_button(
         "Download prediction",
         data=lambda: prediction_csv(question.name, question.labels, dict(inputs), comparison),
@@ -139,7 +152,7 @@ def signed(gap: Fraction) -> str:
     return f"+{text}" if gap > 0 else text.replace("-", "−", 1) if gap < 0 else text
 
 
-def _verdict(comparison: Comparison, total_name: str) -> str:
+def _verdict(question: Question, comparison: Comparison, total_name: str) -> str:
     values, truth = comparison.prediction.values, comparison.truth
     if comparison.verdict == "right":
         exactly = comparison.gaps is None or not any(comparison.gaps)
@@ -160,11 +173,23 @@ def _verdict(comparison: Comparison, total_name: str) -> str:
         )
     if comparison.verdict == "right support":
         return "Not yet: the right tokens have mass, but not the right amounts."
-    extra = sum(bool(v) and not t for v, t in zip(values, truth, strict=True))
-    missed = sum(bool(t) and not v for v, t in zip(values, truth, strict=True))
-    parts = [f"{counted(extra, 'bar')} should be 0"] if extra else []
-    parts += [f"{counted(missed, 'bar')} should not be 0"] if missed else []
+    bars = list(zip(question.labels, values, truth, strict=True))
+    parts = [
+        f"{_some(labels)} should {wanted}"
+        for wanted, labels in (
+            ("be 0", [label for label, v, t in bars if v and not t]),
+            ("not be 0", [label for label, v, t in bars if t and not v]),
+        )
+        if labels
+    ]
     return f"Not yet: {' and '.join(parts)}."
+
+
+def _some(labels: Sequence[str]) -> str:
+    """Up to three labels by name, more by number."""
+    if len(labels) > 3:
+        return counted(len(labels), "bar")
+    return ", ".join(map(literal, labels))
 
 
 def bar_top(values: Sequence[Fraction]) -> Fraction:

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from lab import charts
-from lab.block import BlockRecord, Choices, Position, draw_block
+from lab.draws import BlockRecord, Choices, Position, draw_block
 from lab.errors import LabError
 from lab.labels import visible
 from lab.models import History

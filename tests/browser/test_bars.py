@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import serve
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+from serving import serve
 
 DEMO = Path(__file__).with_name("bars_demo.py")
 PHONE: ViewportSize = {"width": 390, "height": 844}

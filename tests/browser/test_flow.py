@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import settle
 from playwright.sync_api import Page, expect
+from serving import ROOT, serve, settle
 
 from lab import one_step, parse_vector
 from lab.tables import import_csv
@@ -348,8 +348,6 @@ def test_the_keyboard_is_enough(visit):
 
 def test_a_server_starts_with_a_link_to_a_page(browser):
     """The first visitor of a new server gets the app's navigation, wherever the link leads."""
-    from conftest import ROOT, serve
-
     with serve(ROOT / "app.py") as address:
         page = browser.new_page(base_url=address)
         page.goto("/two_outcomes")

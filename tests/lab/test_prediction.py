@@ -41,11 +41,14 @@ def wrong_laws(quantity, p, q):
     if quantity == "accepted":
         yield "p itself", p
         yield "q itself", q
+        yield "still owed", played.owed
         yield "min(1, p/q)", played.kept_when_proposed
         if any(played.kept):
             yield "min(p, q)/α", divided(played.kept)
     elif quantity == "output":
         yield "q itself", q
+        if any(played.thrown):
+            yield "r itself", played.replacement
         yield "min(p, q) alone", played.kept
         if any(played.thrown):
             yield "drawn from p instead of r", play(p, q, from_target).output

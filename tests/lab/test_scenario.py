@@ -26,6 +26,7 @@ from lab.scenario import (
     parse_tokens,
     read_tokens,
 )
+from lab.vectors import LONGEST_TEXT
 
 # ---------------------------------------------------------------- tokens
 
@@ -107,6 +108,11 @@ def test_no_label_is_refused(text):
 def test_white_space_of_other_kinds_is_no_label_either(text):
     with pytest.raises(LabError, match=r"^Tokens is empty"):
         parse_tokens(text)
+
+
+def test_too_long_a_text_is_refused_by_its_length():
+    with pytest.raises(LabError, match=rf"^Tokens has {LONGEST_TEXT + 1:,} .* {LONGEST_TEXT:,} "):
+        parse_tokens("a" * (LONGEST_TEXT + 1))
 
 
 @pytest.mark.parametrize("text", ["[{[]: 1}]", "[{[1]}]", "[{{}: 1}]"])

@@ -899,15 +899,19 @@ def test_other_types_are_refused_by_name(values):
         as_vector(values, "p")
 
 
-@pytest.mark.parametrize("bad", [np.inf, np.nan])
-def test_bad_floats_are_named_without_a_warning_of_numpy(bad):
+@pytest.mark.parametrize("bad", [np.inf, np.nan, -np.inf, -0.5])
+@pytest.mark.parametrize("where", ["p", "q", "pq"])
+@pytest.mark.parametrize("kind", FLOATS)
+def test_bad_floats_are_named_without_a_warning_of_numpy(kind, bad, where):
     # Under -W error a warning would take the place of the sentence.
-    rows = np.array([bad, 0.5]), np.array([bad, 0.5])
+    good, row = np.array([0.5, 0.5], dtype=kind), np.array([0.5, bad], dtype=kind)
+    pair = [row if name in where else good for name in "pq"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(EntryError) as fault:
-            one_step(*rows)
-    assert (fault.value.vector, fault.value.entry) == ("p", 1)
+            one_step(*pair)
+    assert fault.value.vector in where
+    assert fault.value.entry == 2
 
 
 # ---------------------------------------------------------------- normalised cases

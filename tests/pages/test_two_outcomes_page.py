@@ -32,7 +32,7 @@ def test_what_is_given_and_what_is_not():
     assert list(given["accepted min(p, q)"]) == ["0.2", "0.2", "0.2"]
     assert list(lab.metrics.values()) == ["0.4"]
     assert "0.75" not in lab.words
-    assert "Commit to the bars on the left first" in lab.words
+    assert "Commit to the bars of the display first" in lab.words
 
 
 def test_the_example_is_recovered():
