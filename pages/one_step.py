@@ -111,11 +111,11 @@ def _quantity() -> Quantity:
     quantity: Quantity = st.selectbox(
         "What to predict",
         list(QUANTITIES),
-        format_func=lambda quantity: QUANTITIES[quantity][0],
+        format_func=lambda quantity: QUANTITIES[quantity][0] if quantity in QUANTITIES else "?",
         key=state.QUANTITY,
         persist_state="session",
     )
-    return quantity
+    return quantity if quantity in QUANTITIES else "residual"  # a browser may send anything
 
 
 def _predict(scenario: Scenario, quantity: Quantity) -> bool:
