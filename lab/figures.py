@@ -11,6 +11,7 @@ SIGNIFICANT = 17
 PLACES = 4
 """Decimal places on screen."""
 
+_PRINTABLE = 13_000  # bits: Python prints whole numbers of up to 4,300 digits
 _LARGE = 10**9  # from here on, numbers for reading have an exponent
 
 MOST_PLACES = 1_000
@@ -65,7 +66,12 @@ def _write(negative: bool, text: str, power: int) -> str:
 
 
 def exact(number: Fraction) -> str:
-    """`number` as text that reads back as the same fraction, a short decimal if there is one."""
+    """`number` as text that reads back as the same fraction, a short decimal if there is one.
+
+    With thousands of digits it is rounded after all, and marked so.
+    """
+    if number.numerator.bit_length() > _PRINTABLE or number.denominator.bit_length() > _PRINTABLE:
+        return f"≈{decimal(number)}"
     text = decimal(number) if terminates(number) else str(number)
     return text if len(text) <= 24 else min(text, str(number), key=len)
 

@@ -255,7 +255,7 @@ def _thousandths(counts: str) -> str:
 _ALL = (
     Preset(
         "Worked example",
-        "Three tokens: A is proposed too often, B and C too rarely.",
+        "Three tokens: the example of the first lesson.",
         Texts("A, B, C", "0.2, 0.5, 0.3", "0.6, 0.2, 0.2"),
     ),
     Preset(
@@ -265,7 +265,7 @@ _ALL = (
     ),
     Preset(
         "Disjoint",
-        "The draft proposes only tokens that the target never uses.",
+        "The supports of p and q do not meet.",
         Texts("A, B, C, D", "0.3, 0.7, 0, 0", "0, 0, 0.4, 0.6"),
     ),
     Preset(

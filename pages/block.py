@@ -87,6 +87,7 @@ def main() -> None:
             st.info(literal(law))
             _draws(pair, drafts, seed)
             return
+        state.asked(QUESTION, (pair, drafts))  # inspecting, too, erases what is about others
         if not inspecting and not _predict(pair, law):
             return
         _counts(law, draw_bars=inspecting)

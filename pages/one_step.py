@@ -100,6 +100,7 @@ def main() -> None:
         if scenario is None:
             st.info("Results appear here once tokens, p and q fit together.")
             return
+        state.asked(QUESTION, (scenario, quantity))  # inspecting, too, erases what is about others
         if not inspecting and not _predict(scenario, quantity):
             return
         state.show(scenario)

@@ -32,6 +32,9 @@ from pages.parts.words import counted, literal, number
 MOST_ASKED = 12
 """Bars to predict; more counts are asked for as ranges."""
 
+MOST_TOKENS = 30
+"""Tokens of an example: its tables show each."""
+
 BARS, RECOVERED = "display", "recovered"
 
 DEFAULTS = {
@@ -75,6 +78,11 @@ def _example() -> Scenario:
         why = f"The scenario on One step cannot be read: {literal(fault)}"
     elif scenario == worked:
         return scenario
+    elif len(scenario.tokens) > MOST_TOKENS:
+        why = (
+            f"Your scenario has {len(scenario.tokens):,} tokens, and this page shows up to "
+            f"{MOST_TOKENS}."
+        )
     elif not state.was_shown(scenario):
         # Accepted mass and the number of outcomes would answer a prediction that is still open.
         why = (
@@ -155,11 +163,13 @@ def _bars(scenario: Scenario, display: TwoOutcomes, trials: int, inspecting: boo
         prompt = f"**How likely is each number of successes in {trials} trials?**"
         if len(groups) <= trials:
             prompt += " Counts are asked for in ranges."
+    about = (display.success, trials, scenario)
+    state.asked(BARS, about)  # inspecting, too, erases what is about others
     if not inspecting:
         question = Question(
             BARS,
             "Bars of the display",
-            (display.success, trials, scenario),
+            about,
             prompt,
             labels,
             role=role,

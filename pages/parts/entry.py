@@ -25,10 +25,12 @@ from lab.scenario import (
 )
 from lab.tables import MOST_BYTES, read_csv
 from lab.vectors import (
+    LONGEST_TEXT,
     Exact,
     format_vector,
     normalise,
     parse_entries,
+    parse_vector,
     read_vector,
     require_total_1,
     split_text,
@@ -54,34 +56,42 @@ _WAYS = ("Text", "Table", "CSV file")
 def scenario_entry() -> Scenario | None:
     """Draw the entry; the scenario in it, or None after saying what is wrong."""
     state.fill_fields()
-    _presets()
+    spot = st.container()
     st.session_state.setdefault(state.ENTRY, _WAYS[0])
     way = st.segmented_control(
         "Enter as", _WAYS, required=True, key=state.ENTRY, persist_state="session"
     )
     if way == "CSV file":
-        return _from_file()
-    return _from_table() if way == "Table" else _from_fields()
+        scenario = _from_file()
+    else:
+        scenario = _from_table() if way == "Table" else _from_fields()
+    with spot:  # last, when it is known what stands in the fields
+        _presets()
+    return scenario
 
 
 def _presets() -> None:
     texts = state.texts()
     current = next((name for name, preset in PRESETS.items() if preset.texts == texts), None)
-    st.session_state[state.PRESET] = None if state.large_scenario() else current
+    if state.large_scenario():
+        current = None
+    key = state.preset_key(current)
     st.selectbox(
         "Preset",
-        PRESETS,
-        key=state.PRESET,
+        list(PRESETS),
+        index=list(PRESETS).index(current) if current else None,
+        key=key,
         placeholder="Your own numbers",
         on_change=_load_preset,
+        args=(key,),
     )
     # Always a line, so that nothing moves under the pointer at the first edit.
     st.caption(PRESETS[current].about if current else "Entered by hand, from a link or a file.")
 
 
-def _load_preset() -> None:
-    if name := st.session_state[state.PRESET]:
-        state.fill(PRESETS[name].texts)
+def _load_preset(key: str) -> None:
+    if preset := PRESETS.get(st.session_state[key]):
+        state.fill(preset.texts)
         if st.session_state.get(state.ENTRY) == "CSV file":
             st.session_state[state.ENTRY] = "Text"
 
@@ -188,12 +198,14 @@ def _if_laws(
             "Normalise", help="Divides each vector that misses 1 by its own sum, exactly."
         )
     ):
-        state.fill(
-            Texts(
-                state.texts().tokens,
-                *(format_vector(v if total(v) == 1 else normalise(v)) for v in (target, draft)),
-            )
-        )
+        divided = [format_vector(v if total(v) == 1 else normalise(v)) for v in (target, draft)]
+        try:
+            for name, text in zip("pq", divided, strict=True):
+                parse_vector(text, name)
+        except LabError as fault:  # then what was typed stays
+            spot.error(f"The normalised vector cannot be written: {_plain(fault)}")
+            return None
+        state.fill(Texts(state.texts().tokens, *divided))
         st.rerun()
     return None
 
@@ -255,9 +267,14 @@ def _from_table() -> Scenario | None:
         alt="Tokens, target p and draft q, one token a row",
     )
     st.caption("Cells take 0.25, 1/4, 25% or 1e-7. Paste from a spreadsheet; add rows at the end.")
+    spot = st.container()
+    if edited.equals(grid["rows"]):
+        # Nothing was edited, so nothing is written back: the text may be what no table can hold.
+        st.session_state[state.GRID] = grid
+        return _read(state.texts(), spot, spot, spot)
     rows = [row for row in edited.itertuples(index=False) if any(map(_filled, row))]
     tokens = tuple(
-        str(row[0]) if _filled(row[0]) else str(n) for n, row in enumerate(rows, start=1)
+        row[0] if isinstance(row[0], str) else str(n) for n, row in enumerate(rows, start=1)
     )
     p, q = ([str(row[i]) if _filled(row[i]) else "" for row in rows] for i in (1, 2))
     # A decimal comma would separate entries in the fields.
@@ -267,7 +284,6 @@ def _from_table() -> Scenario | None:
     if texts != state.texts():
         state.fill(texts)
     st.session_state[state.GRID] = {**grid, "texts": texts}
-    spot = st.container()
     if not rows:
         spot.error("The table is empty; accepted is one row for each token.")
         return None
@@ -323,7 +339,10 @@ def _from_file() -> Scenario | None:
             st.error(literal(fault))
             return None
     if large := state.large_scenario():
-        st.info(f"{len(large.tokens):,} tokens from the file.")
+        st.info(
+            f"{len(large.tokens):,} tokens from the last file. Another file, a preset or an edit "
+            "takes their place."
+        )
         return large
     spot = st.container()
     scenario = _read(state.texts(), spot, spot, spot)
@@ -340,7 +359,7 @@ def _take(file_id: str, data: bytes) -> str | None:
     fault = None
     try:
         tokens, p, q = read_csv(data)
-        if len(tokens) > MOST_BY_HAND:
+        if len(tokens) > MOST_BY_HAND or len(data) > LONGEST_TEXT:
             state.use_large(shared(tokens, p, q))
         else:  # laws or not: in the fields they can be put right
             state.fill(Texts(format_tokens(tokens), format_vector(p), format_vector(q)))

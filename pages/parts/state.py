@@ -73,7 +73,7 @@ def texts() -> Texts:
 def remember(new: Texts) -> None:
     """Keep what was typed; the fields show it already."""
     if new != st.session_state[_TEXTS]:
-        st.session_state[_FAULT] = None
+        st.session_state[_FAULT] = st.session_state[_LARGE] = None
     st.session_state[_TEXTS] = new
 
 
@@ -81,7 +81,7 @@ def fill(new: Texts) -> None:
     """Put other texts into the fields, from the next run on; callbacks and buttons use this."""
     remember(new)
     st.session_state[_NEXT] = new
-    st.session_state[_LARGE] = None
+    st.session_state[_FAULT] = st.session_state[_LARGE] = None
 
 
 def fill_fields() -> None:
@@ -94,6 +94,19 @@ def fill_fields() -> None:
         memory[TOKENS], memory[P], memory[Q] = new.tokens, new.p, new.q
     if TOKENS in memory:
         remember(Texts(memory[TOKENS] or "", memory[P] or "", memory[Q] or ""))
+
+
+def preset_key(current: str | None) -> str:
+    """The key of the preset box, a new one whenever another preset stands in the fields.
+
+    A browser's message that was under way still tells what the old box said. Under one key that
+    would read as a choice, and load the old preset over what has just been typed.
+    """
+    version, shown = st.session_state.get(PRESET, (0, current))
+    if shown != current:
+        version += 1
+    st.session_state[PRESET] = (version, current)
+    return f"{PRESET} {version}"
 
 
 def large_scenario() -> Scenario | None:

@@ -148,3 +148,13 @@ def test_an_open_prediction_is_not_given_away():
 def test_an_unreadable_scenario_is_said():
     lab = Lab().type(p="oops").go("two_outcomes")
     assert "cannot be read: p, entry 1 (“oops”)" in lab.words
+
+
+def test_tiny_bars_have_a_text_too():
+    lab = page().number("Success p", 1e-22).number("Trials n", 200).switch("Just inspect")
+    assert lab.charts
+
+
+def test_a_long_vocabulary_is_not_shown_here():
+    lab = Lab(p="1/40 " * 40, q="2/40 0 " + "1/40 " * 38).switch("Just inspect").go("two_outcomes")
+    assert "has 40 tokens, and this page shows up to 30" in lab.words
