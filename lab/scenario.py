@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -194,7 +195,9 @@ def _listed(text: str) -> tuple[str, ...] | None:
     """The labels of a printed list, as JSON or as Python."""
     for read in (json.loads, ast.literal_eval):
         try:
-            labels = read(text)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of escapes that Python would rather not read
+                labels = read(text)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             continue
         if isinstance(labels, list) and all(isinstance(label, str) for label in labels):
