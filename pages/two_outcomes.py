@@ -249,10 +249,10 @@ def _recover(
             RECOVERED,
             "Recovered vector",
             (display.success, scenario),
-            "Multiply the displayed bars by Z and add the accepted masses, marked *m*. **What "
+            "Multiply the displayed bars by Z and add the accepted masses, marked *a*. **What "
             "comes out?**",
             group_labels(scenario.tokens, groups),
-            (("m", scenario.step.accepted),),
+            (("a", scenario.step.accepted),),
             bar_top((*scenario.step.target, *scenario.step.draft)),
         )
         prediction = predicted(question)

@@ -252,5 +252,5 @@ def _now(record: BlockRecord, tokens: History, shown: int, tested: int) -> None:
                 "more token is drawn from p after the last of them."
             )
     if shown >= tested + 1 + (record.final_law is not None):
-        emitted = " ".join(literal(token) for token in visible(record.emitted))
+        emitted = " ".join(literal(visible([token])[0]) for token in record.emitted)
         st.markdown(f"This block emits **{emitted}**. The next goes on from there.")

@@ -218,6 +218,14 @@ def test_all_kept_brings_a_bonus_and_the_next_block_goes_on():
     assert [unescaped(cell) for cell in lab.tables[0]["after"]] == ["A B"]
 
 
+def test_the_same_token_twice_reads_as_it_is():
+    lab = by_hand(
+        one_block(K="2"),
+        Draft_1="B", Coin_1="0", Draft_2="B", Coin_2="0", Replacement_or_bonus="B",
+    ).press("Whole block")  # fmt: skip
+    assert "This block emits **B B B**" in lab.words
+
+
 def test_a_kept_stop_token_ends_the_output():
     lab = by_hand(
         one_block(pair="Three tokens with a stop", K="2"),
