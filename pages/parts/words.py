@@ -12,12 +12,15 @@ from pages.parts import state
 
 _LONG = 200  # bits of a denominator: beyond that a fraction is no reading
 _WORD_JOINER = "\u2060"
+# Where characters would turn into something even as references: arrows and dashes, emoji and
+# addresses, web addresses. Nowhere else, for what is on the page is also copied and searched.
+_JOINED = re.compile(r"(?<=[-<>=~])(?=[-<>=])|(?<=[:@])|(?<=www\.)", re.IGNORECASE)
 
 
 def literal(label: str) -> str:
     """`label` for a sentence in Markdown: nothing in it renders as markup, maths, link or emoji."""
-    escaped = re.sub(r"[^A-Za-z0-9\u0080-\U0010ffff]", lambda match: f"&#{ord(match[0])};", label)
-    return re.sub(r"(&#(?:45|46|58|60|61|62|64);)", rf"\1{_WORD_JOINER}", escaped)
+    apart = _JOINED.sub(_WORD_JOINER, label)
+    return re.sub(r"[^A-Za-z0-9\u0080-\U0010ffff]", lambda match: f"&#{ord(match[0])};", apart)
 
 
 def number(value: Fraction) -> str:

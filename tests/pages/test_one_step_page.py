@@ -476,7 +476,13 @@ def test_a_second_file_takes_the_place_of_the_first():
 def test_labels_are_no_links():
     lab = Lab().type(tokens="www.example.com, a@b.co, c").switch("Just inspect")
     raw = "".join(column(lab, "token"))
-    assert "www.example" not in raw and "a@b" not in raw
+    assert "www.example" not in html.unescape(raw)
+    assert "a@b" not in html.unescape(raw)
+
+
+def test_numbers_in_messages_are_plain_text():
+    message = html.unescape(Lab().type(p="0.25, 1e-7, x").at.error[0].value)
+    assert "0.25, .25, 1/4, 25% or 1e-7." in message
 
 
 def test_fractions_that_share_no_short_denominator_are_refused_in_a_sentence():
