@@ -14,7 +14,7 @@ _LONG = 200  # bits of a denominator: beyond that a fraction is no reading
 _WORD_JOINER = "\u2060"
 # Where characters would turn into something even as references: arrows and dashes, emoji and
 # addresses, web addresses. Nowhere else, for what is on the page is also copied and searched.
-_JOINED = re.compile(r"(?<=[-<>=~])(?=[-<>=])|(?<=[:@])|(?<=www\.)", re.IGNORECASE)
+_JOINED = re.compile(r"(?<=[-<>=~])(?=[-<>=])|(?<=[:@])|(?<=www)(?=\.)", re.IGNORECASE)
 
 
 def literal(label: str) -> str:
