@@ -29,11 +29,13 @@ class Walk:
     about : the pair, K and seed that it belongs to
     blocks : records of the blocks that are finished
     shown : steps of the present block that are on the screen
+    held : the present block where it was gone back to, as it happened
     """
 
     about: object
     blocks: tuple[BlockRecord, ...] = ()
     shown: int = 0
+    held: BlockRecord | None = None
 
     @property
     def history(self) -> History:
@@ -71,8 +73,12 @@ def walk(pair: Pair, drafts: int, seed: int) -> None:
             )
         )
     except LabError as fault:
-        spot.error(literal(str(fault)))
+        with spot:
+            _text(here)
+            st.error(literal(str(fault)))
         return
+    if here.held and not choices:
+        record = here.held
     tested = sum(position.coin is not None for position in record.positions)
     last = 1 + tested + (record.final_law is not None)  # drafts, coins, the last token
     shown = last if here.stopped else min(here.shown, last)
@@ -101,15 +107,15 @@ def _buttons(here: Walk, record: BlockRecord, shown: int, last: int) -> Walk | N
         return Walk(here.about)
     if back and shown:
         if here.stopped:
-            return Walk(here.about, here.blocks[:-1], last - 1)
-        return Walk(here.about, here.blocks, shown - 1)
+            return Walk(here.about, here.blocks[:-1], last - 1, record)
+        return Walk(here.about, here.blocks, shown - 1, here.held)
     if back:
-        return Walk(here.about, here.blocks[:-1], 10**6)
+        return Walk(here.about, here.blocks[:-1], 10**6, here.blocks[-1])
     if step or whole:
         after = last if whole else shown + 1
         if after == last and record.stopped:
             return Walk(here.about, (*here.blocks, record), last)
-        return Walk(here.about, here.blocks, after)
+        return Walk(here.about, here.blocks, after, here.held)
     if onward:
         return Walk(here.about, (*here.blocks, record))
     return None
@@ -253,4 +259,5 @@ def _now(record: BlockRecord, tokens: History, shown: int, tested: int) -> None:
             )
     if shown >= tested + 1 + (record.final_law is not None):
         emitted = " ".join(literal(visible([token])[0]) for token in record.emitted)
-        st.markdown(f"This block emits **{emitted}**. The next goes on from there.")
+        onward = "The output ends here." if record.stopped else "The next goes on from there."
+        st.markdown(f"This block emits **{emitted}**. {onward}")

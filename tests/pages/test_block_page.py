@@ -218,6 +218,27 @@ def test_all_kept_brings_a_bonus_and_the_next_block_goes_on():
     assert [unescaped(cell) for cell in lab.tables[0]["after"]] == ["A B"]
 
 
+def test_going_back_shows_the_block_as_it_happened():
+    lab = by_hand(one_block(), Draft_1="A", Coin_1="0", Draft_2="A", Coin_2="0.99")
+    lab.press("Whole block")
+    assert "This block emits **A B**" in lab.words
+    before = lab.tables[0].to_csv()
+    lab.press("Next block").press("Back")
+    assert "This block emits **A B**" in lab.words
+    assert lab.tables[0].to_csv() == before
+    lab.press("Back").press("Whole block")
+    assert lab.tables[0].to_csv() == before
+
+
+def test_a_block_that_ended_the_output_can_be_gone_back_into():
+    lab = by_hand(
+        one_block(pair="Three tokens with a stop", K="1"), Draft_1="</s>", Coin_1="0"
+    ).press("Whole block")
+    assert "The output ends here." in lab.words
+    lab.press("Back").press("Step")
+    assert "The output ends here." in lab.words
+
+
 def test_the_same_token_twice_reads_as_it_is():
     lab = by_hand(
         one_block(K="2"),
