@@ -442,12 +442,12 @@ def _lines(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
         x=x, y=y, shape=shape, tooltip=tooltip, **series
     )
     best = base.transform_filter("datum.best != ''")
-    ring = best.mark_point(size=420, shape="circle", strokeWidth=2.5, color=_LINE[dark]).encode(
-        x=x, y=y
-    )
-    word = best.mark_text(dy=-22, fontSize=14, fontWeight="bold", color=_LINE[dark]).encode(
-        x=x, y=y, text=alt.Text("best", type="nominal")
-    )
+    ring = best.mark_point(
+        aria=False, size=420, shape="circle", strokeWidth=2.5, color=_LINE[dark]
+    ).encode(x=x, y=y)
+    word = best.mark_text(
+        aria=False, dy=-22, fontSize=14, fontWeight="bold", color=_LINE[dark]
+    ).encode(x=x, y=y, text=alt.Text("best", type="nominal"))
     return _template(alt.layer(lines, points, ring, word))
 
 
