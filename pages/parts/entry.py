@@ -251,7 +251,8 @@ def _from_table() -> Scenario | None:
     if grid is None or grid["texts"] != state.texts() or key not in st.session_state:
         # New texts, or a grid that was left: its edits went with it, but they are in the texts.
         version = grid["version"] + 1 if grid else 0
-        grid = {"version": version, "texts": state.texts(), "rows": _rows(state.texts())}
+        start = state.texts()
+        grid = {"version": version, "texts": start, "start": start, "rows": _rows(start)}
     columns = {
         "token": st.column_config.TextColumn("Token"),
         # Text, because number columns change what is typed: 1/3 would become 13.
@@ -269,9 +270,11 @@ def _from_table() -> Scenario | None:
     st.caption("Cells take 0.25, 1/4, 25% or 1e-7. Paste from a spreadsheet; add rows at the end.")
     spot = st.container()
     if edited.equals(grid["rows"]):
-        # Nothing was edited, so nothing is written back: the text may be what no table can hold.
-        st.session_state[state.GRID] = grid
-        return _read(state.texts(), spot, spot, spot)
+        # Nothing is edited, or no longer: the text as it was, which no table need be able to hold.
+        if grid["start"] != state.texts():
+            state.fill(grid["start"])
+        st.session_state[state.GRID] = {**grid, "texts": grid["start"]}
+        return _read(grid["start"], spot, spot, spot)
     rows = [row for row in edited.itertuples(index=False) if any(map(_filled, row))]
     tokens = tuple(
         row[0] if isinstance(row[0], str) else str(n) for n, row in enumerate(rows, start=1)

@@ -349,6 +349,13 @@ def test_the_table_edits_the_same_scenario():
     assert lab.field("Draft q") == "0.6, 0.2, 0.2"
 
 
+def test_an_edit_that_is_taken_back_is_gone():
+    lab = edit(Lab().enter_as("Table"), edited_rows={0: {"p": "0.3"}, 1: {"p": "0.4"}})
+    edit(lab, edited_rows={0: {"p": "0.2"}, 1: {"p": "0.5"}}).switch("Just inspect")
+    assert column(lab, "p") == ["0.2", "0.5", "0.3"]
+    assert lab.enter_as("Text").field("Target p") == "0.2, 0.5, 0.3"
+
+
 def test_rows_are_added_and_removed():
     lab = Lab().enter_as("Table")
     edit(
