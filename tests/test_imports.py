@@ -22,14 +22,17 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("figures", "labels"),
     ("vectors",),
-    ("step", "binomial", "groups", "models", "wheel", "rules"),
-    ("prediction", "display", "block", "worth", "draws", "mistakes", "precision", "audit"),
-    ("scenario", "pairs", "tables", "charts"),
+    ("step", "binomial", "groups", "models", "wheel", "rules", "evidence"),
+    ("prediction", "display", "block", "worth", "draws", "mistakes", "feedback", "precision"),
+    ("audit",),
+    ("scenario", "pairs", "tables", "material", "report", "charts"),
 )
 ORDER = [name for layer in LAYERS for name in layer]
 OUTSIDE = {  # what a layer may use besides the standard library
     "lab": {"numpy"},
     "lab.charts": {"numpy", "altair", "pyarrow"},
+    "lab.evidence": {"numpy", "scipy"},
+    "lab.precision": {"numpy", "ml_dtypes"},
 }
 PARTS, PAGES, APP = "pages.parts", "pages", "app"
 
