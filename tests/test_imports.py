@@ -22,10 +22,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("figures", "labels"),
     ("vectors",),
-    ("step", "binomial", "groups", "models", "wheel", "rules", "evidence"),
+    ("step", "binomial", "groups", "models", "wheel", "rules", "evidence", "rows"),
     ("prediction", "display", "block", "worth", "draws", "mistakes", "feedback", "precision"),
-    ("audit",),
-    ("scenario", "pairs", "tables", "material", "report", "charts"),
+    ("suspects", "audit"),
+    ("scenario", "pairs", "tables", "material", "report", "charts", "__main__"),
 )
 ORDER = [name for layer in LAYERS for name in layer]
 OUTSIDE = {  # what a layer may use besides the standard library
