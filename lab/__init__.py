@@ -3,10 +3,12 @@
 from lab.binomial import binomial
 from lab.block import block_law, generated_law, target_law
 from lab.errors import LabError
+from lab.mistakes import MISTAKES
 from lab.step import OneStep, one_step
 from lab.vectors import parse_vector
 
 __all__ = [
+    "MISTAKES",
     "LabError",
     "OneStep",
     "binomial",
