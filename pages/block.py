@@ -25,7 +25,7 @@ from lab.block import (
 from lab.draws import draw_blocks
 from lab.errors import LabError
 from lab.pairs import LONGEST_LENGTH, MOST_DRAFTS, PAIRS, BlockLink, Pair
-from lab.prediction import Mistake, compare
+from lab.prediction import NamedLaw, compare
 from lab.scenario import format_tokens
 from lab.step import exact_step
 from lab.tables import law_csv
@@ -178,12 +178,12 @@ def _predict(pair: Pair, law: BlockLaw) -> bool:
     rate = exact_step(target(()), draft(())).acceptance
     constant = ConstantRate(rate, k).accepted_count
     mistakes = [
-        Mistake(
+        NamedLaw(
             "These are the counts at a constant rate, that of the first position; here the rate "
             "depends on what was drafted.",
             tuple(constant.get(n, Fraction()) for n in range(k + 1)),
         ),
-        Mistake("These are the counts of what is discarded or rejected.", law.accepted_bars[::-1]),
+        NamedLaw("These are the counts of what is discarded or rejected.", law.accepted_bars[::-1]),
     ]
     show_comparison(question, compare(prediction, law.accepted_bars, mistakes), "a law", {})
     return True

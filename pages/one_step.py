@@ -7,9 +7,10 @@ from fractions import Fraction
 import streamlit as st
 
 from lab import charts
+from lab.feedback import named_laws
 from lab.figures import short
 from lab.groups import group_labels, leading, together
-from lab.prediction import Quantity, compare, known_mistakes, truth
+from lab.prediction import Quantity, compare, truth
 from lab.scenario import Scenario
 from lab.step import ExactStep
 from lab.vectors import total
@@ -148,7 +149,7 @@ def _predict(scenario: Scenario, quantity: Quantity) -> bool:
     comparison = compare(
         prediction,
         truth(scenario.step, quantity, groups),
-        known_mistakes(scenario.step, quantity, groups),
+        named_laws(scenario.step, quantity, groups),
     )
     show_comparison(question, comparison, _NAMES[quantity], {"p": p, "q": q})
     return True

@@ -11,7 +11,7 @@ from lab.binomial import MOST_TRIALS, binomial
 from lab.display import TwoOutcomes, positive_residual, two_outcomes
 from lab.groups import Groups, group_labels, together
 from lab.labels import visible
-from lab.prediction import Mistake, compare
+from lab.prediction import NamedLaw, compare
 from lab.scenario import WORKED_EXAMPLE, Scenario
 from lab.vectors import Exact, parse_number
 from pages.parts import state
@@ -182,7 +182,7 @@ def _bars(scenario: Scenario, display: TwoOutcomes, trials: int, inspecting: boo
             prediction,
             bars,
             [
-                Mistake(
+                NamedLaw(
                     "Success and failure are exchanged."
                     if trials == 1
                     else "These are the counts of failures.",
