@@ -18,6 +18,7 @@ from pages.parts import state
 from pages.parts.entry import scenario_entry
 from pages.parts.export import download_csv, share_link
 from pages.parts.glossary import glossary
+from pages.parts.head import head
 from pages.parts.predict import (
     Question,
     bar_top,
@@ -75,14 +76,11 @@ DEFAULTS = {
 
 def main() -> None:
     """The page."""
-    fault = state.begin()
-    st.title("One step")
-    st.markdown(
+    head(
+        "One step",
         "The draft **q** proposes a token; the target **p** keeps it with probability min(1, p/q). "
-        "After a rejection, one draw from the residual **r** supplies exactly what is missing."
+        "After a rejection, one draw from the residual **r** supplies exactly what is missing.",
     )
-    if fault:
-        st.error(literal(fault))
     left, right = st.columns([2, 3], gap="large")
     with left:
         scenario = scenario_entry()
