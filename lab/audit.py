@@ -15,20 +15,21 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lab.claims import Floats, Scale, as_float64, right_claim
 from lab.errors import LabError, LengthError
 from lab.figures import exact, short
+from lab.findings import MOST_KEPT, TITLES, Audit, Detail, Finding, Kind, Test
 from lab.labels import visible
 from lab.rows import (
-    PRECISION,
-    SMALLEST,
     Measures,
     Meter,
+    Row,
     Rows,
+    Values,
     as_rows,
     bad_entries,
     explained,
@@ -39,225 +40,26 @@ from lab.rows import (
 if TYPE_CHECKING:
     from lab.suspects import Suspect
 
-MOST_KEPT = 100
-"""Findings of a kind that are listed; all are counted."""
-
 MOST_SHOWN = 10
 """Entries that the detail of one position lists."""
-
-Kind = Literal[
-    "different-vocabularies",
-    "different-order",
-    "nan",
-    "infinite",
-    "negative",
-    "sum",
-    "rejection-without-residual",
-    "residual-without-rejection",
-    "wrong-residual",
-    "wrong-output",
-    "wrong-acceptance",
-    "impossible-counts",
-    "proposed-at-zero",
-    "kept-at-zero",
-    "proposals",
-    "output-counts",
-    "kept-counts",
-    "kept-share",
-    "corrections",
-]
-
-TITLES: dict[Kind, str] = {
-    "different-vocabularies": "Different vocabularies",
-    "different-order": "Different orders",
-    "nan": "Not a number",
-    "infinite": "Infinite",
-    "negative": "Negative",
-    "sum": "Sum is not 1",
-    "rejection-without-residual": "Rejection with no residual",
-    "residual-without-rejection": "Residual with no rejection",
-    "wrong-residual": "Residual is not r",
-    "wrong-output": "Output is not p",
-    "wrong-acceptance": "Acceptance is not α",
-    "impossible-counts": "Impossible counts",
-    "proposed-at-zero": "Proposed where q = 0",
-    "kept-at-zero": "Kept where min(p, q) = 0",
-    "proposals": "Proposals do not look like q",
-    "output-counts": "Output does not look like p",
-    "kept-counts": "Kept tokens do not look like min(p, q)",
-    "kept-share": "Kept share does not look like α",
-    "corrections": "Corrections do not look like r",
-}
-"""What people read for each kind of finding."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong.
-
-    Attributes
-    ----------
-    kind : what it is, a word that stays the same; `TITLES` has the words for people
-    vector : the vector it is in: p, q, tokens, residual, output, acceptance or one of the counts
-    position, entry : counted from 1; None when it concerns all of them
-    token : the entry's label, if there are labels
-    value : what was found there, as text
-    sentence : what it means and what to look at
-    mistakes : slugs of the gallery's mistakes that do exactly this; several when these p and q
-        cannot tell them apart
-    """
-
-    kind: Kind
-    vector: str
-    position: int | None
-    entry: int | None
-    token: str | None
-    value: str
-    sentence: str
-    mistakes: tuple[str, ...] = ()
-
-    @property
-    def mistake(self) -> str | None:
-        """The first of `mistakes`."""
-        return self.mistakes[0] if self.mistakes else None
-
-
-@dataclass(frozen=True)
-class Test:
-    """One test of counts at one position; `fails` at a level shared by all tests of the audit."""
-
-    __test__ = False  # no test of pytest's
-
-    kind: Kind
-    position: int
-    count: int
-    p_value: float
-    fails: bool
-
-
-@dataclass(frozen=True)
-class Detail:
-    """One token of an audit of one position."""
-
-    entry: int
-    token: str | None
-    target: float
-    draft: float
-    accepted: float
-    residual: float | None
-
-
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """What an audit found. Arrays are read-only, an entry for each position looked at.
-
-    Attributes
-    ----------
-    positions : int
-        How many positions were looked at.
-    first : int
-        The number of the first of them, from 1.
-    tokens : int
-        Length of p's rows.
-    target_type, draft_type : str
-        The types of p and q: a float type's name, or ``"exact"``.
-    findings : tuple of Finding
-        At most `MOST_KEPT` of a kind, and always the worst claim of a kind; in the order of
-        `TITLES`, then of positions.
-    counted : dict
-        How many findings of each kind there are, listed or not.
-    notes : tuple of str
-        What to know beside the findings: rounding that was found and explained, suspicions, what
-        cannot be seen.
-    checked : tuple of str
-        What was looked at.
-    tests : tuple of Test
-        Tests of counts, the smallest p-values first, at most `MOST_KEPT`.
-    target_defect, draft_defect : ndarray
-        Σ p − 1 and Σ q − 1.
-    acceptance, rejection, excess : ndarray
-        α, Z and Σ max(0, q − p). NaN where entries are none of a probability.
-    detail : tuple of Detail
-        When one position was looked at: the tokens where p and q differ the most.
-    """
-
-    positions: int
-    first: int
-    tokens: int
-    target_type: str
-    draft_type: str
-    findings: tuple[Finding, ...]
-    counted: dict[Kind, int]
-    notes: tuple[str, ...]
-    checked: tuple[str, ...]
-    tests: tuple[Test, ...]
-    target_defect: npt.NDArray[np.float64]
-    draft_defect: npt.NDArray[np.float64]
-    acceptance: npt.NDArray[np.float64]
-    rejection: npt.NDArray[np.float64]
-    excess: npt.NDArray[np.float64]
-    detail: tuple[Detail, ...] = ()
-
-    @property
-    def clean(self) -> bool:
-        """Whether nothing was found."""
-        return not self.findings
-
-    @property
-    def size(self) -> str:
-        """What was looked at, in words: positions, tokens and types."""
-        kinds = dict.fromkeys((self.target_type, self.draft_type))
-        positions = "1 position" if self.positions == 1 else f"{self.positions:,} positions"
-        if self.positions == 1 and self.first > 1:
-            positions = f"position {self.first:,}"
-        tokens = "1 token" if self.tokens == 1 else f"{self.tokens:,} tokens"
-        return f"{positions} of {tokens}, {' and '.join(kinds)}"
-
-    @property
-    def verdict(self) -> str:
-        """The outcome in a sentence."""
-        if self.clean:
-            return f"Clean: nothing wrong was found ({self.size})."
-        total = sum(self.counted.values())
-        places = {finding.position for finding in self.findings if finding.position}
-        kinds = "; ".join(
-            TITLES[kind] + (f" ({count:,})" if count > 1 else "")
-            for kind, count in self.counted.items()
-        )
-        where = ""
-        if self.positions > 1 and places and total <= len(self.findings):
-            where = f" at {len(places):,} of {self.positions:,} positions"
-        findings = "1 finding" if total == 1 else f"{total:,} findings"
-        return f"{findings}{where}: {kinds} ({self.size})."
-
-    def where(self, finding: Finding) -> str:
-        """Where a finding is, in words."""
-        parts = [finding.vector]
-        if finding.position is not None and (self.positions > 1 or self.first > 1):
-            parts.append(f"position {finding.position:,}")
-        if finding.entry is not None:
-            label = "" if finding.token is None else f" (“{visible([finding.token])[0]}”)"
-            parts.append(f"entry {finding.entry:,}{label}")
-        return ", ".join(parts)
-
 
 Progress = Callable[[int, int], object]
 _COUNTS = ("counts", "accepted_counts", "correction_counts", "proposed_counts")
 
 
 def audit(
-    p: Any,
-    q: Any,
+    p: Values,
+    q: Values,
     *,
     tokens: Sequence[str] | None = None,
     draft_tokens: Sequence[str] | None = None,
-    residual: Any = None,
-    output: Any = None,
-    acceptance: Any = None,
-    counts: Any = None,
-    accepted_counts: Any = None,
-    correction_counts: Any = None,
-    proposed_counts: Any = None,
+    residual: Values = None,
+    output: Values = None,
+    acceptance: Values = None,
+    counts: Values = None,
+    accepted_counts: Values = None,
+    correction_counts: Values = None,
+    proposed_counts: Values = None,
     position: int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
@@ -336,7 +138,7 @@ class _Wrong:
     size: float
     p: Any
     q: Any
-    agrees: Callable[[Any], bool]
+    agrees: Callable[[Row], bool]
 
 
 @dataclass
@@ -447,7 +249,7 @@ class _Auditor:
     def _vocabularies(self) -> None:
         n, m = self.p.shape[-1], self.q.shape[-1]
         if n != m:
-            longer, shorter = ("p", "q") if n > m else ("q", "p")
+            longer = "p" if n > m else "q"
             meaning = (
                 f"{longer} may have padding rows at the end, up to a round number of tokens: cut "
                 "them off. "
@@ -584,11 +386,11 @@ class _Auditor:
             float(measures.excess),
         )
 
-    def _total(self, row: Any, side: int) -> float:
+    def _total(self, row: Row, side: int) -> float:
         measures = self.alone[side].measure(row, row)
         return math.nan if measures is None else float(measures.target_total)
 
-    def _by_itself(self, row: Any, name: str, place: int) -> None:
+    def _by_itself(self, row: Row, name: str, place: int) -> None:
         """Entries and sum of one row that is not compared with another."""
         side = "pq".index(name)
         measures = self.alone[side].measure(row, row)
@@ -598,7 +400,7 @@ class _Auditor:
             self._sum(row, measures.target_total, name, place)
             self._columns(row, side)
 
-    def _bad(self, row: Any, name: str, place: int) -> None:
+    def _bad(self, row: Row, name: str, place: int) -> None:
         meanings: dict[Kind, str] = {
             "nan": "not a number. It came from 0/0 or ∞ − ∞, as a softmax over a row that is "
             "masked entirely, or a residual that is divided by 0; every comparison with it is "
@@ -627,21 +429,22 @@ class _Auditor:
                 )
             self.counted[known] += max(0, len(entries) - room)
 
-    def _sum(self, row: Any, total: Fraction | float, name: str, place: int) -> None:
+    def _sum(self, row: Row, total: Fraction | float, name: str, place: int) -> None:
         defect = total - 1
         if not defect:
             return
         kind, size = self.names[name], len(row)
         limit = explained(float(total), size, kind)
-        if abs(defect) <= limit:
-            if kind not in ("float32", "float64") and abs(defect) > self.worst_note[name][0]:
-                self.worst_note[name] = (abs(float(defect)), place)
+        miss: Fraction | float = defect if defect > 0 else -defect
+        if miss <= limit:
+            if kind not in ("float32", "float64") and miss > self.worst_note[name][0]:
+                self.worst_note[name] = (float(miss), place)
             return
         self._find(
             "sum",
             name,
             value=exact(total) if isinstance(total, Fraction) else repr(total),
-            sentence=f"it sums to {short(total)}, which is {_amount(abs(defect))} "
+            sentence=f"it sums to {short(total)}, which is {_amount(miss)} "
             f"{'too much' if defect > 0 else 'too little'}"
             + (
                 f"; {kind} explains up to {limit:.2g} in a row of {size:,}. "
@@ -652,7 +455,7 @@ class _Auditor:
             place=place,
         )
 
-    def _why(self, row: Any, total: Fraction | float, kind: str, size: int) -> str:
+    def _why(self, row: Row, total: Fraction | float, kind: str, size: int) -> str:
         if not total:
             return "The row is empty: there is nothing to draw from."
         stored = None if isinstance(row, tuple) else narrower(row, kind)
@@ -670,7 +473,7 @@ class _Auditor:
             return "These may be scores or counts that were never normalised."
         return "Look for a row that was changed after it was normalised."
 
-    def _columns(self, row: Any, side: int) -> None:
+    def _columns(self, row: Row, side: int) -> None:
         used, size = self.used[side], len(row)
         if used == size:
             return
@@ -683,7 +486,7 @@ class _Auditor:
             last = used + int(mass[-1]) + 1 if mass.size else 0
         self.used[side] = max(used, last)
 
-    def _case(self, p: Any, q: Any, measures: Measures, place: int) -> None:
+    def _case(self, p: Row, q: Row, measures: Measures, place: int) -> None:
         if measures.excess > 0 and not measures.rejection > 0:
             entry = _worst(self.meter, q, p)
             self._find(
@@ -710,7 +513,7 @@ class _Auditor:
                 entry=entry + 1,
             )
 
-    def _details(self, p: Any, q: Any, measures: Measures) -> tuple[Detail, ...]:
+    def _details(self, p: Row, q: Row, measures: Measures) -> tuple[Detail, ...]:
         left, right = self.meter.widen(p, "p"), self.meter.widen(q, "q")
         gaps = np.abs(left - right)
         order = np.argsort(-gaps, kind="stable")[:MOST_SHOWN]
@@ -729,7 +532,7 @@ class _Auditor:
 
     # ------------------------------------------------------------------ claims
 
-    def _claims(self, p: Any, q: Any, measures: Measures, place: int) -> None:
+    def _claims(self, p: Row, q: Row, measures: Measures, place: int) -> None:
         for name, rows in self.claims.items():
             if place >= rows.shape[0]:
                 continue
@@ -747,9 +550,9 @@ class _Auditor:
             self._claim("acceptance", claim, type_name(self.alphas), p, q, measures, place)
 
     def _claim(
-        self, name: str, claim: Any, kind: str, p: Any, q: Any, measures: Measures, place: int
+        self, name: str, claim: Row, kind: str, p: Row, q: Row, measures: Measures, place: int
     ) -> None:
-        right = _right(name, p, q, measures)
+        right = right_claim(name, p, q, measures)
         if right is None:
             if any(claim):
                 entry = int(np.argmax(np.array([float(mass) for mass in claim])))
@@ -764,7 +567,7 @@ class _Auditor:
                     entry=entry + 1,
                 )
             return
-        scale = _Scale(name, self.types, kind, p, q, measures)
+        scale = Scale(name, self.types, kind, p, q, measures)
         if scale.agrees(claim, right):
             return
         if scale.narrow(claim) and scale.agrees(claim, right):
@@ -773,7 +576,7 @@ class _Auditor:
         single = name == "acceptance"
         known: Kind = f"wrong-{name}"  # type: ignore[assignment]
         tolerance = scale.tolerance(right)
-        allowed = float(tolerance[entry])
+        allowed = 0.0 if scale.exact else float(tolerance[entry])
         finding = self._find(
             known,
             name,
@@ -794,7 +597,7 @@ class _Auditor:
             p, q = (row if isinstance(row, tuple) else np.array(row) for row in (p, q))
             scale = replace(scale, p=p, q=q)
 
-            def agrees(law: Any) -> bool:
+            def agrees(law: Row) -> bool:
                 return scale.agrees(kept, law if not single else (law,))
 
             self.wrong[name] = _Wrong(finding, size, p, q, agrees)
@@ -812,7 +615,7 @@ class _Auditor:
         tests = 4 if both else len(have & set(_COUNTS[:3]))
         return LEVEL / max(1, places * (tests + ("proposed_counts" in have)))
 
-    def _counts(self, p: Any, q: Any, measures: Measures, place: int) -> None:
+    def _counts(self, p: Row, q: Row, measures: Measures, place: int) -> None:
         seen = self._whole(place)
         if not seen:
             return
@@ -845,10 +648,9 @@ class _Auditor:
                     place=place,
                     entry=entry + 1,
                 )
-        draws = kept if proposed is None else proposed
-        if kept is not None and (output is not None or proposed is not None):
-            whole = int((output if output is not None else draws).sum())
-            self._share(int(kept.sum()), whole, measures, place)
+        whole = proposed if output is None else output  # a token for each proposal
+        if kept is not None and whole is not None:
+            self._share(int(kept.sum()), int(whole.sum()), measures, place)
         steps.take(output, kept, corrections)
         if steps.kind is None:
             return
@@ -858,11 +660,11 @@ class _Auditor:
         if steps.fails and (self.failed is None or steps.least < self.failed[0]):
             self.failed = (steps.least, self._copied(p, q, steps))
 
-    def _copied(self, p: Any, q: Any, steps: _Steps) -> Any:
-        rows = tuple(row if isinstance(row, tuple) else np.array(row, np.float64) for row in (p, q))
-        return rows, steps
+    def _copied(self, p: Row, q: Row, steps: _Steps) -> tuple[tuple[Row, Row], _Steps]:
+        rows = [row if isinstance(row, tuple) else as_float64(row).copy() for row in (p, q)]
+        return (rows[0], rows[1]), steps
 
-    def _whole(self, place: int) -> dict[str, npt.NDArray[np.float64]]:
+    def _whole(self, place: int) -> dict[str, Floats]:
         """The counts of a position, completed; empty when they are not possible."""
         seen = {}
         for name, rows in self.counts.items():
@@ -928,7 +730,7 @@ class _Auditor:
             seen["counts"] = kept + corrections
         return seen
 
-    def _zero(self, kind: Kind, name: str, counts: Any, law: Any, place: int) -> None:
+    def _zero(self, kind: Kind, name: str, counts: Floats, law: Row, place: int) -> None:
         entries = np.flatnonzero((counts > 0) & (law == 0))
         meanings = {
             "proposed-at-zero": "q is 0 here, and the token was proposed. The proposals come from "
@@ -949,7 +751,7 @@ class _Auditor:
             )
         self.counted[kind] += max(0, len(entries) - room)
 
-    def _test(self, kind: Kind, name: str, counts: Any, law: Any, steps: _Steps) -> None:
+    def _test(self, kind: Kind, name: str, counts: Floats, law: Row, steps: _Steps) -> None:
         from lab.evidence import chi_square
 
         if not counts.any():
@@ -984,7 +786,7 @@ class _Auditor:
             due = float(law[entry] / law.sum() * test.count)
             said = (
                 f"{test.count:,} draws, χ² = {test.statistic:,.1f} with {test.freedom:,} degrees "
-                f"of freedom, p-value {test.p_value:.2g}; due here are {due:,.0f}"
+                f"of freedom, p-value {_p_value(test.p_value)}; due here are {due:,.0f}"
             )
         self._find(
             kind,
@@ -1015,7 +817,7 @@ class _Auditor:
             value=f"{kept:,} of {count:,}",
             sentence=f"{kept / count:.4g} of the proposals were kept, and α is "
             f"{short(measures.acceptance)}; such counts leave α between {low:.4g} and "
-            f"{high:.4g} (at {1 - LEVEL:.0%}), p-value {p_value:.2g}. ",
+            f"{high:.4g} (at {1 - LEVEL:.0%}), p-value {_p_value(p_value)}. ",
             place=place,
         )
 
@@ -1044,7 +846,7 @@ class _Auditor:
         elif self.heaviest is not None:
             self._power(self.heaviest)
 
-    def _name_counts(self, failed: Any) -> None:
+    def _name_counts(self, failed: tuple[tuple[Row, Row], _Steps]) -> None:
         from lab import suspects
 
         (p, q), steps = failed
@@ -1171,16 +973,16 @@ class _Steps:
 
     place: int
     level: float
-    accepted: npt.NDArray[np.float64]
-    owed: npt.NDArray[np.float64]
-    target: npt.NDArray[np.float64]
+    accepted: Floats
+    owed: Floats
+    target: Floats
     fails: bool = False
     least: float = 1.0
     kind: Any = None
     counts: Any = None
     right: Any = None
 
-    def take(self, output: Any, kept: Any, corrections: Any) -> None:
+    def take(self, output: Floats | None, kept: Floats | None, corrections: Floats | None) -> None:
         if kept is not None and corrections is not None:
             self.kind, self.counts = "steps", np.concatenate([kept, corrections])
             self.right = np.concatenate([self.accepted, self.owed])
@@ -1195,120 +997,20 @@ class _Steps:
             self.kind = None
 
 
-@dataclass
-class _Scale:
-    """How far a claim may be from a law, because it, p and q are in float types.
-
-    Exact numbers leave nothing: then a claim is right or wrong. Otherwise p, q and the claim are
-    each rounded once, e.g. p's entry by 2⁻ᵈ of its size with d binary digits; the claim was
-    computed with a rounding for each subtraction, sum of log₂ n levels, quotient and product.
-    An error of p and q is 1/Z times as large in r.
-    """
-
-    name: str
-    types: tuple[str, str]
-    kind: str
-    p: Any
-    q: Any
-    measures: Measures
-
-    @property
-    def exact(self) -> bool:
-        return {*self.types, self.kind} == {"exact"}
-
-    def narrow(self, claim: Any) -> bool:
-        """Take entries that a narrower type holds as rounded to it; whether there are any."""
-        if self.exact:
-            return False
-        claim_type = None if isinstance(claim, tuple) else narrower(np.asarray(claim), self.kind)
-        types = tuple(
-            (None if isinstance(row, tuple) else narrower(row, kind)) or kind
-            for row, kind in zip((self.p, self.q), self.types, strict=True)
-        )
-        narrowed = (types, claim_type or self.kind)
-        changed = narrowed != (self.types, self.kind)
-        self.types, self.kind = (types[0], types[1]), narrowed[1]
-        return changed
-
-    def tolerance(self, law: Any) -> npt.NDArray[np.float64]:
-        right = _floats(law)
-        if self.exact:
-            return np.zeros(right.size)
-        sides = list(zip((self.p, self.q), self.types, strict=True))
-        n = len(self.p)
-        units = [2.0 ** -PRECISION.get(kind, 53) for kind in (*self.types, self.kind)]
-        roundings = (math.ceil(math.log2(n)) if n > 1 else 0) + 6
-        computing = roundings * max(units) * right + SMALLEST.get(self.kind, 2.0**-1074) / 2
-        stored = sum(
-            unit * _floats(row) + SMALLEST[kind] / 2
-            for (row, kind), unit in zip(sides, units, strict=False)
-            if kind != "exact"
-        )
-        entries = stored if isinstance(stored, np.ndarray) else np.zeros(n)
-        if self.name == "acceptance":
-            return np.array([entries.sum()]) + computing
-        if self.name == "output":
-            return 2 * entries + computing
-        owed = float(self.measures.rejection)
-        result: npt.NDArray[np.float64] = computing
-        if owed > 0:
-            result = (entries + right * entries.sum()) / owed + computing
-        return result
-
-    def agrees(self, claim: Any, law: Any) -> bool:
-        if self.exact:
-            return tuple(claim) == tuple(law)
-        return bool((np.abs(_floats(claim) - _floats(law)) <= self.tolerance(law)).all())
-
-    def worst(self, claim: Any, law: Any) -> tuple[int, float, int]:
-        """The entry that is furthest beyond what rounding explains, by how much, and how many."""
-        if self.exact:
-            gaps = [abs(a - b) for a, b in zip(claim, law, strict=True)]
-            entry = max(range(len(gaps)), key=gaps.__getitem__)
-            return entry, float(gaps[entry]), sum(map(bool, gaps))
-        off = np.abs(_floats(claim) - _floats(law))
-        beyond = off > self.tolerance(law)
-        entry = int(np.argmax(np.where(beyond, off, -1.0)))
-        return entry, float(off[entry]), int(beyond.sum())
-
-
-def _right(name: str, p: Any, q: Any, measures: Measures) -> Any:
-    """What is to be claimed: exact when p and q are, else float64; None for no residual."""
-    if name == "acceptance":
-        value = measures.acceptance
-        return (value,) if isinstance(value, Fraction) else np.array([value])
-    if name == "output":
-        return p if isinstance(p, tuple) else _floats(p)
-    if not measures.rejection > 0:
-        return None
-    if isinstance(p, tuple) and isinstance(q, tuple):
-        return tuple(
-            max(a - b, Fraction(0)) / measures.rejection for a, b in zip(p, q, strict=True)
-        )
-    return np.maximum(_floats(p) - _floats(q), 0) / float(measures.rejection)
-
-
-def _floats(row: Any) -> npt.NDArray[np.float64]:
-    if isinstance(row, tuple):
-        return np.array([float(entry) for entry in row])
-    floats: npt.NDArray[np.float64] = np.asarray(row).astype(np.float64)
-    return floats
-
-
-def _both(p: Any, q: Any) -> tuple[Any, Any]:
+def _both(p: Row, q: Row) -> tuple[Row, Row]:
     """p and q for the gallery: both exact or both float64."""
     if isinstance(p, tuple) and isinstance(q, tuple):
         return p, q
-    return _floats(p), _floats(q)
+    return as_float64(p), as_float64(q)
 
 
-def _worst(meter: Meter, above: Any, below: Any) -> int:
+def _worst(meter: Meter, above: Row, below: Row) -> int:
     """The entry, from 0, at which one row exceeds another the most."""
     gaps = meter.widen(above, "p") - meter.widen(below, "q")
     return int(np.argmax(gaps))
 
 
-def _all_at_most_0(row: Any) -> bool:
+def _all_at_most_0(row: Row) -> bool:
     return all(entry <= 0 for entry in row) if isinstance(row, tuple) else bool((row <= 0).all())
 
 
@@ -1316,7 +1018,7 @@ def _shape(rows: Rows) -> str:
     return " × ".join(f"{size:,}" for size in rows.shape)
 
 
-def _text(value: Any) -> str:
+def _text(value: Fraction | float) -> str:
     return exact(value) if isinstance(value, Fraction) else repr(float(value))
 
 
@@ -1329,3 +1031,7 @@ def _amount(size: Fraction | float) -> str:
 
 def _percent(chance: float) -> str:
     return f"{chance:.0%}" if 0.01 <= chance <= 0.99 else "under 1%" if chance < 0.5 else "over 99%"
+
+
+def _p_value(value: float) -> str:
+    return f"{value:.2g}" if value > 0 else "below 1e-300"

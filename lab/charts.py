@@ -118,19 +118,45 @@ def ledger(step: ExactStep, tokens: Sequence[str], *, dark: bool = False) -> Pic
 def reconstruction(step: ExactStep, tokens: Sequence[str], *, dark: bool = False) -> Picture:
     """Accepted mass plus Z · r, against the outline of p."""
     groups = chart_groups(step)
-    labels = group_labels(tokens, groups)
     kept, added, p = (together(v, groups) for v in (step.accepted, step.correction, step.target))
-    parts = ("accepted min(p, q)", "correction Z · r")
-    bars = _stacked(labels, zip(parts, ("accepted", "owed"), (kept, added), strict=True))
+    return composed(
+        "Reconstruction",
+        {"accepted min(p, q)": kept, "correction Z · r": added},
+        ("p", p),
+        group_labels(tokens, groups),
+        dark=dark,
+    )
+
+
+def composed(
+    title: str,
+    pieces: Mapping[str, Exact],
+    line: tuple[str, Exact],
+    labels: Sequence[str],
+    *,
+    dark: bool = False,
+) -> Picture:
+    """What is kept and, stacked on it, what comes as a replacement, against an outline.
+
+    Parameters
+    ----------
+    title : what the words for the picture begin with
+    pieces : the two parts of each bar by name, from the floor up
+    line : name and values of the outline
+    labels : one a bar
+    """
+    parts, roles = tuple(pieces), ("accepted", "owed")
+    (kept, added), (name, outline) = pieces.values(), line
+    bars = _stacked(labels, zip(parts, roles, (kept, added), strict=True))
     words = "; ".join(
-        f"{label}: {short(k)} + {short(a)} = {short(k + a)}, p {short(t)}"
-        for label, k, a, t in zip(labels, kept, added, p, strict=True)
+        f"{label}: {short(k)} + {short(a)} = {short(k + a)}, {name} {short(t)}"
+        for label, k, a, t in zip(labels, kept, added, outline, strict=True)
     )
     return Picture(
-        _stack(parts, ("accepted", "owed"), ("p",), *_shape(labels), dark),
-        _table(bars, {"p": p}, labels),
-        f"Reconstruction. {words}.",
-        (*_squares(parts, ("accepted", "owed")), Sign("p")),
+        _stack(parts, roles, (name,), *_shape(labels), dark),
+        _table(bars, {name: outline}, labels),
+        f"{title}. {words}.",
+        (*_squares(parts, roles), Sign(name)),
     )
 
 
@@ -185,6 +211,70 @@ def against_truth(
 
 def _squares(parts: Sequence[str], roles: Sequence[str]) -> tuple[Sign, ...]:
     return tuple(Sign(part, _FILL[role]) for part, role in zip(parts, roles, strict=True))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Shares that were counted, with an interval for each.
+
+    Attributes
+    ----------
+    name, role : what it is called, and the role that decides its colour
+    shares : counts divided by the number of draws
+    intervals : (low, high) for each share
+    """
+
+    name: str
+    role: Role
+    shares: Exact
+    intervals: Sequence[tuple[float, float]]
+
+
+def sampled(
+    samples: Sequence[Sample], line: tuple[str, Exact], labels: Sequence[str], *, dark: bool = False
+) -> Picture:
+    """Counted shares as bars with intervals, side by side, against the outline of a law."""
+    name, outline = line
+    rows = [
+        {
+            "token": label,
+            "part": sample.name,
+            "low": 0.0,
+            "high": float(share),
+            "from": interval[0],
+            "to": interval[1],
+            "exact": f"{exact(share)}, interval {interval[0]:.4f} to {interval[1]:.4f}",
+        }
+        for sample in samples
+        for label, share, interval in zip(labels, sample.shares, sample.intervals, strict=True)
+    ]
+    rows += [
+        {
+            "token": label,
+            "part": name,
+            "low": float(value),
+            "high": float(value),
+            "from": float(value),
+            "to": float(value),
+            "exact": exact(value),
+        }
+        for label, value in zip(labels, outline, strict=True)
+    ]
+    words = "; ".join(
+        f"{label}: {name} {short(value)}, "
+        + ", ".join(
+            f"{s.name} {short(s.shares[i])} ({s.intervals[i][0]:.4f} to {s.intervals[i][1]:.4f})"
+            for s in samples
+        )
+        for i, (label, value) in enumerate(zip(labels, outline, strict=True))
+    )
+    parts, roles = tuple(s.name for s in samples), tuple(s.role for s in samples)
+    return Picture(
+        _with_intervals(parts, roles, name, *_shape(labels), dark),
+        pa.Table.from_pylist(rows),
+        f"Counted shares. {words}.",
+        (*_squares(parts, roles), Sign(name)),
+    )
 
 
 def by_draft_length(
@@ -401,6 +491,41 @@ def _side_by_side(
         **offset,
     )
     return _template(alt.layer(bars, numbers))
+
+
+@lru_cache(maxsize=64)
+def _with_intervals(
+    parts: tuple[str, ...], roles: tuple[str, ...], line: str, turned: bool, few: bool, dark: bool
+) -> dict[str, Any]:
+    base = alt.Chart()
+    of_samples = base.transform_filter(alt.FieldOneOfPredicate(field="part", oneOf=list(parts)))
+    offset = alt.XOffset("part", type="nominal", sort=list(parts))
+    band = alt.Scale(paddingInner=0.4 if few else 0.2, paddingOuter=0.2)
+    bars = of_samples.mark_bar(stroke=_LINE[dark], strokeWidth=0.8).encode(
+        x=_x(turned, scale=band),
+        xOffset=offset,
+        y=_y("share of the draws"),
+        y2=alt.Y2("high"),
+        color=_colour(parts, roles),
+        tooltip=_tooltip(),
+    )
+    intervals = of_samples.mark_rule(aria=False, strokeWidth=3, color=_LINE[dark]).encode(
+        x=_x(turned),
+        xOffset=offset,
+        y=alt.Y("from", type="quantitative"),
+        y2=alt.Y2("to"),
+    )
+    outline = (
+        base.transform_filter(alt.FieldEqualPredicate(field="part", equal=line))
+        .mark_rule(strokeWidth=3, color=_LINE[dark])
+        .encode(
+            x=_x(turned, bandPosition=-0.08),
+            x2=alt.X2("token", bandPosition=1.08),
+            y=_y("share of the draws"),
+            tooltip=_tooltip(),
+        )
+    )
+    return _template(alt.layer(bars, intervals, outline))
 
 
 # One colour and one dash for each series, in their order.

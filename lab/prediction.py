@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -43,11 +43,19 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """A wrong law that people predict, with the sentence that explains it."""
+class NamedLaw:
+    """A wrong law that people predict, with the sentence that explains it.
+
+    Attributes
+    ----------
+    sentence : what the law is
+    law : the bars of it
+    slug : the entry of the gallery that has this law, if there is one
+    """
 
     sentence: str
     law: Exact
+    slug: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,7 @@ class Comparison:
         distance
     verdict : what the prediction looks like
     mistake : the named mistake it matches, if it does
+    others : what else it matches: bars of this p and q cannot tell them apart
     """
 
     prediction: Prediction
@@ -68,7 +77,8 @@ class Comparison:
     gaps: Exact | None
     distance: Fraction | None
     verdict: Verdict
-    mistake: Mistake | None
+    mistake: NamedLaw | None = None
+    others: tuple[NamedLaw, ...] = ()
 
 
 def read_bars(texts: Sequence[str | None]) -> tuple[Exact, dict[int, str]]:
@@ -98,7 +108,7 @@ def read_bars(texts: Sequence[str | None]) -> tuple[Exact, dict[int, str]]:
 
 
 def compare(
-    prediction: Prediction, truth: Exact | None, mistakes: Sequence[Mistake] = ()
+    prediction: Prediction, truth: Exact | None, mistakes: Iterable[NamedLaw] = ()
 ) -> Comparison:
     """Hold a prediction against the truth.
 
@@ -111,7 +121,7 @@ def compare(
     prediction : Prediction
     truth : tuple of Fraction, or None
         None when the thing asked for does not exist (the residual of p = q).
-    mistakes : sequence of Mistake
+    mistakes : iterable of NamedLaw
         Laws to recognise; the first that agrees is named. Near misses are not.
 
     Raises
@@ -119,134 +129,39 @@ def compare(
     LabError
         When prediction and truth do not have the same number of bars.
     """
-    values = prediction.values
+    values, gaps, distance = prediction.values, None, None
     if values is None or truth is None:
         verdict: Verdict = (
             "right" if values is truth else "a residual exists" if truth else "no residual"
         )
-        mistake = _match(values, mistakes, prediction.step) if values else None
-        return Comparison(prediction, truth, None, None, verdict, mistake)
-    if len(values) != len(truth):
-        raise LabError(f"The prediction has {len(values)} bars and the truth {len(truth)}.")
-    gaps = tuple(v - t for v, t in zip(values, truth, strict=True))
-    distance = total(tuple(map(abs, gaps))) / 2
-    mistake = None
-    if _agree(values, truth, prediction.step):
-        verdict = "right"
-    elif mistake := _match(values, mistakes, prediction.step):
-        verdict = "named mistake"
-    elif abs(total(gaps)) > len(gaps) * prediction.step / 2:
-        verdict = "wrong total"
-    elif all(bool(v) == bool(t) for v, t in zip(values, truth, strict=True)):
-        verdict = "right support"
     else:
-        verdict = "wrong support"
-    return Comparison(prediction, truth, gaps, distance, verdict, mistake)
+        if len(values) != len(truth):
+            raise LabError(f"The prediction has {len(values)} bars and the truth {len(truth)}.")
+        gaps = tuple(v - t for v, t in zip(values, truth, strict=True))
+        distance = total(tuple(map(abs, gaps))) / 2
+        if _agree(values, truth, prediction.step):
+            verdict = "right"
+        elif abs(total(gaps)) > len(gaps) * prediction.step / 2:
+            verdict = "wrong total"
+        elif all(bool(v) == bool(t) for v, t in zip(values, truth, strict=True)):
+            verdict = "right support"
+        else:
+            verdict = "wrong support"
+    found: tuple[NamedLaw, ...] = ()
+    if values is not None and verdict != "right":
+        found = tuple(m for m in mistakes if _agree(values, m.law, prediction.step))
+    if found and truth is not None:
+        verdict = "named mistake"
+    return Comparison(
+        prediction, truth, gaps, distance, verdict, found[0] if found else None, found[1:]
+    )
 
 
 def _agree(left: Exact, right: Exact, step: Fraction) -> bool:
     return all(abs(a - b) <= step / 2 for a, b in zip(left, right, strict=True))
 
 
-def _match(values: Exact, mistakes: Sequence[Mistake], step: Fraction) -> Mistake | None:
-    return next((m for m in mistakes if _agree(values, m.law, step)), None)
-
-
 def truth(step: ExactStep, quantity: Quantity, groups: Groups) -> Exact | None:
     """The bars that a prediction of `quantity` is held against."""
     vector: Exact | None = getattr(step, quantity)
     return None if vector is None else together(vector, groups)
-
-
-def known_mistakes(step: ExactStep, quantity: Quantity, groups: Groups) -> tuple[Mistake, ...]:
-    """The wrong laws that people predict for `quantity`, on this p and q."""
-    p, q, accepted = step.target, step.draft, step.accepted
-    z, alpha = step.rejection, step.acceptance
-    found: list[tuple[str, Sequence[Fraction]]] = []
-    if quantity == "accepted":
-        found = [
-            ("This is p itself: a token cannot be kept more often than it is proposed.", p),
-            ("This is q itself: that is how often each token is proposed, not kept.", q),
-            ("This is max(0, p − q): what is still owed, not what is kept.", step.shortfall),
-            (
-                "This is min(1, p/q), the chance that a proposal is kept once it is made. "
-                "The accepted mass also counts how often it is made: q · min(1, p/q).",
-                [a / d if d else Fraction() for a, d in zip(accepted, q, strict=True)],
-            ),
-        ]
-        if alpha:
-            found.append(
-                (
-                    "This is min(p, q)/α, the law given that a proposal was kept. Accepted mass "
-                    "is not divided: it sums to α.",
-                    [a / alpha for a in accepted],
-                )
-            )
-    elif quantity == "output":
-        found = [
-            ("This is q itself: what comes out if every proposal is kept.", q),
-            *(
-                [
-                    (
-                        "This is r itself, the law given a rejection; what is kept comes out too.",
-                        step.residual,
-                    )
-                ]
-                if step.residual
-                else []
-            ),
-            ("This is min(p, q) alone: the mass of the rejections is still missing.", accepted),
-            (
-                "This is what comes out when the replacement is drawn from p instead of r.",
-                [a + z * t for a, t in zip(accepted, p, strict=True)],
-            ),
-        ]
-    elif z:
-        found = [
-            ("This is p itself: you drew the replacement from the target.", p),
-            (
-                "This is max(0, p − q), not yet divided by Z: it sums to Z, and a law sums to 1.",
-                step.shortfall,
-            ),
-            (
-                "This is |p − q|, divided by its sum: where q exceeds p nothing is owed.",
-                [(s + e) / (2 * z) for s, e in zip(step.shortfall, step.excess, strict=True)],
-            ),
-            (
-                "This is |p − q|: where q exceeds p nothing is owed, and the rest is still to be "
-                "divided by Z.",
-                [s + e for s, e in zip(step.shortfall, step.excess, strict=True)],
-            ),
-            (
-                "This is q − p where positive, divided by Z: what is thrown away, not what is "
-                "owed.",
-                [e / z for e in step.excess],
-            ),
-            (
-                "This is q − p where it is positive: what is thrown away, not what is owed.",
-                step.excess,
-            ),
-            (
-                "This is p with only the rejected token removed: q has to be subtracted at every "
-                "token.",
-                _only_rejected_removed(step),
-            ),
-            ("This is q itself: the draft has had its turn.", q),
-        ]
-    else:
-        found = [("This is p itself, which would be drawn if there were a rejection.", p)]
-    return tuple(Mistake(sentence, together(tuple(law), groups)) for sentence, law in found)
-
-
-def _only_rejected_removed(step: ExactStep) -> list[Fraction]:
-    """The replacement's law when it is p without the rejected token, averaged over rejections.
-
-    Token y gets p(y) · Σ over rejected x ≠ y of P(x | rejection) / (1 − p(x)). Where something is
-    thrown away p < q ≤ 1, so that nothing is divided by 0.
-    """
-    shares = [
-        thrown / step.rejection / (1 - mass) if thrown else Fraction()
-        for thrown, mass in zip(step.excess, step.target, strict=True)
-    ]
-    every = total(tuple(shares))
-    return [mass * (every - own) for mass, own in zip(step.target, shares, strict=True)]

@@ -1,4 +1,4 @@
-"""What rows of p and q hold, in one pass over each: totals, α, Z and how far rounding explains them.
+"""What rows of p and q hold, in one pass: totals, α, Z, and how far rounding explains them.
 
 Everything is accumulated in float64, in which every float16, bfloat16 and float32 is a number. Two
 rows of float16 are summed as whole numbers of 2⁻²⁴ instead, which is exact, and quicker than
@@ -11,13 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lab.errors import EntryError, LabError, LengthError
-from lab.vectors import MOST_DIGITS, Exact, Vector, parse_number, parse_vector, total
+from lab.vectors import MOST_DIGITS, Exact, parse_number, parse_vector, total
 
 MOST_TOKENS = 2_000_000
 """Tokens a row may have: several times the largest vocabulary there is."""
@@ -40,6 +40,13 @@ _TWO = 0x4000  # the bit pattern of 2.0: no entry of a law, and none with a sign
 _FOLD = 16  # so many 16-bit numbers up to 2,048 are added without overflow
 
 
+Row: TypeAlias = Any
+"""One row: a tuple of Fraction, or an array of a float type."""
+
+Values: TypeAlias = Any
+"""What people hand over: arrays, lists, texts, or anything with `shape`, `dtype` and rows."""
+
+
 class Rows(Protocol):
     """Rows that are fetched one at a time; each may be overwritten by the next."""
 
@@ -47,9 +54,9 @@ class Rows(Protocol):
     def shape(self) -> tuple[int, ...]: ...
 
     @property
-    def dtype(self) -> Any: ...
+    def dtype(self) -> np.dtype[Any] | None: ...
 
-    def __getitem__(self, position: int, /) -> Any: ...
+    def __getitem__(self, position: int, /) -> Row: ...
 
 
 class ExactRows:
@@ -89,7 +96,7 @@ def type_name(rows: Rows) -> str:
     return "exact" if rows.dtype is None else str(np.dtype(rows.dtype).name)
 
 
-def as_rows(values: Any, name: str, *, whole: bool = False) -> Rows:
+def as_rows(values: Values, name: str, *, whole: bool = False) -> Rows:
     """One row or a matrix of rows, from whatever holds numbers.
 
     Parameters
@@ -140,7 +147,7 @@ def as_rows(values: Any, name: str, *, whole: bool = False) -> Rows:
     return rows
 
 
-def _from_lists(values: Any, name: str) -> Rows:
+def _from_lists(values: Values, name: str) -> Rows:
     if isinstance(values, bytes | dict) or not hasattr(values, "__iter__"):
         raise LabError(f"{name} is no list of numbers; accepted is a row or a matrix of them.")
     rows = list(values)
@@ -152,11 +159,11 @@ def _from_lists(values: Any, name: str) -> Rows:
             raise LengthError(f"{name} mixes rows and numbers; accepted is a row or a matrix.")
         rows = [rows]
     if any(len(row) != len(rows[0]) for row in rows) or not len(rows[0]):
-        number, row = next(
+        bad, row = next(
             (n, row) for n, row in enumerate(rows, 1) if len(row) != len(rows[0]) or not len(row)
         )
         raise LengthError(
-            f"{name}, row {number} has {len(row)} entries and row 1 has {len(rows[0])}; accepted "
+            f"{name}, row {bad} has {len(row)} entries and row 1 has {len(rows[0])}; accepted "
             "are rows of one length, with at least one entry."
         )
     if len(rows[0]) > MOST_TOKENS:
@@ -190,10 +197,11 @@ def number(entry: object, name: str, position: int) -> Fraction | float:
             raise EntryError(name, position, entry.strip(), str(fault)) from None
     if isinstance(entry, bool) or entry is None:
         raise EntryError(name, position, str(entry), "it is not a number; accepted are numbers.")
+    value: Any = entry
     try:
-        return Fraction(entry)  # type: ignore[arg-type]
+        return Fraction(value)
     except OverflowError:
-        return float(entry)  # type: ignore[arg-type]
+        return float(value)
     except (TypeError, ValueError):
         pass
     raise EntryError(name, position, str(entry), "it is not a number; accepted are numbers.")
@@ -247,12 +255,12 @@ class Meter:
         self.halves = target == draft == "float16"
         self._made: dict[str, npt.NDArray[Any]] = {}
 
-    def _buffer(self, name: str, size: int, kind: Any) -> npt.NDArray[Any]:
+    def _buffer(self, name: str, size: int, kind: type[np.generic]) -> npt.NDArray[Any]:
         if name not in self._made:
             self._made[name] = np.zeros(size, kind)
         return self._made[name]
 
-    def measure(self, target: Any, draft: Any) -> Measures | None:
+    def measure(self, target: Row, draft: Row) -> Measures | None:
         """The measures of a row of p and a row of q; None when an entry is no probability's.
 
         That is: NaN, infinite or negative. `bad_entries` says which.
@@ -272,7 +280,7 @@ class Meter:
         sums = total(p), total(q), total(accepted)
         return Measures(*sums, sums[0] - sums[2], sums[1] - sums[2])
 
-    def _of_floats(self, target: Any, draft: Any) -> Measures | None:
+    def _of_floats(self, target: Row, draft: Row) -> Measures | None:
         p, q = self.widen(target, "p"), self.widen(draft, "q")
         accepted = self._buffer("accepted", self.tokens, np.float64)
         rest = self._buffer("rest", self.tokens, np.float64)
@@ -288,7 +296,7 @@ class Meter:
         np.subtract(q, accepted, out=rest)
         return Measures(*sums, rejection, float(add(rest)))
 
-    def _of_halves(self, target: Any, draft: Any) -> Measures | None:
+    def _of_halves(self, target: Row, draft: Row) -> Measures | None:
         """Exact sums of two rows of float16; None when an entry is 2 or more, or has a sign.
 
         The bit pattern of a number below 2⁻¹³ is that number in units of 2⁻²⁴, and patterns
@@ -323,7 +331,7 @@ class Meter:
         floats = (p_sum, q_sum, accepted, p_sum - accepted, q_sum - accepted)
         return Measures(*(count * _UNIT for count in floats))
 
-    def widen(self, row: Any, name: str) -> npt.NDArray[np.float64]:
+    def widen(self, row: Row, name: str) -> npt.NDArray[np.float64]:
         """`row` in float64: itself, or in a buffer of that name."""
         if not isinstance(row, tuple) and row.dtype == np.float64 and row.dtype.isnative:
             same: npt.NDArray[np.float64] = row
@@ -363,7 +371,7 @@ def _float16() -> npt.NDArray[np.float64]:
     return _tables["float16"]
 
 
-def bad_entries(row: Vector | Any) -> dict[str, npt.NDArray[np.int64]]:
+def bad_entries(row: Row) -> dict[str, npt.NDArray[np.int64]]:
     """Entries, from 0, that no probability has: ``"nan"``, ``"infinite"`` and ``"negative"``."""
     if isinstance(row, tuple):
         negative = [n for n, entry in enumerate(row) if entry < 0]
@@ -398,7 +406,7 @@ def explained(total: float, tokens: int, kind: str) -> float:
     return unit * roundings * size + tokens * SMALLEST[kind] / 2 + summing
 
 
-def narrower(row: Any, kind: str) -> str | None:
+def narrower(row: Row, kind: str) -> str | None:
     """The narrowest float type that holds every entry of a float row exactly, if not its own."""
     if kind not in COMPUTED_IN:
         return None

@@ -136,17 +136,45 @@ def one_step(
     >>> step.rejection, step.residual
     (Fraction(2, 5), (Fraction(0, 1), Fraction(3, 4), Fraction(1, 4)))
     """
+    p, q = _pair(target, draft)
+    if isinstance(p, tuple) and isinstance(q, tuple):
+        return exact_step(p, q)
+    assert isinstance(p, np.ndarray) and isinstance(q, np.ndarray)
+    return _float_step(p, q)
+
+
+def law_pair(
+    target: Sequence[object] | npt.NDArray[Any], draft: Sequence[object] | npt.NDArray[Any]
+) -> tuple[Vector, Vector]:
+    """p and q, checked, and both exact or both floats of one type. Arguments as for `one_step`.
+
+    Raises
+    ------
+    EntryError, LengthError, TotalError
+        As `one_step` does.
+    """
+    p, q = _pair(target, draft)
+    for vector, name in ((p, "p"), (q, "q")):
+        if isinstance(vector, np.ndarray):
+            check_floats(vector, name)
+        else:
+            require_total_1(vector, name)
+    return p, q
+
+
+def _pair(
+    target: Sequence[object] | npt.NDArray[Any], draft: Sequence[object] | npt.NDArray[Any]
+) -> tuple[Vector, Vector]:
     p, q = convert(target, "p"), convert(draft, "q")
     if len(p) != len(q):
         raise LengthError(
             f"p has {len(p)} entries and q has {len(q)}; both need one entry for each token."
         )
-    if isinstance(p, np.ndarray) and isinstance(q, np.ndarray) and p.dtype == q.dtype:
-        return _float_step(p, q)
-    if isinstance(p, tuple) and isinstance(q, tuple):
-        return exact_step(p, q)
-    kind = np.result_type(*(v.dtype for v in (p, q) if isinstance(v, np.ndarray)))
-    return _float_step(_as_type(p, kind, "p"), _as_type(q, kind, "q"))
+    kinds = [v.dtype for v in (p, q) if isinstance(v, np.ndarray)]
+    if not kinds or (len(kinds) == 2 and kinds[0] == kinds[1]):
+        return p, q
+    kind = np.result_type(*kinds)
+    return _as_type(p, kind, "p"), _as_type(q, kind, "q")
 
 
 def exact_step(p: Exact, q: Exact) -> ExactStep:

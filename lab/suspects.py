@@ -8,21 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lab.errors import LabError
 from lab.evidence import POWER, ChiSquare, chi_square, draws_needed, power
+from lab.mistakes import MISTAKES
+from lab.mistakes import StepMistake as Mistake
+from lab.rows import Row
 
 LONGEST = 20_000
-"""Tokens up to which the gallery is gone through: it takes some microseconds a token and mistake."""
+"""Tokens up to which the gallery is gone through, at some microseconds a token and mistake."""
 
 TIE = 1e-9
-"""Log-likelihoods this close, of their size, are the same: these counts cannot tell the laws apart."""
+"""Log-likelihoods this close, of their size, are the same: counts cannot tell the laws apart."""
 
+Law: TypeAlias = Row
+KindOfCounts = Literal["steps", "output", "corrections", "kept"]
 Claim = Literal["residual", "output", "acceptance"]
 Cells = npt.NDArray[np.float64]
 
@@ -42,11 +48,11 @@ class Suspect:
 
     slug: str
     title: str
-    kept: Any
-    replaced: Any
-    output: Any
-    replacement: Any
-    acceptance: Any
+    kept: Law
+    replaced: Law
+    output: Law
+    replacement: Law | None
+    acceptance: Fraction | float
 
 
 @dataclass(frozen=True)
@@ -64,14 +70,12 @@ class Power:
         return self.chance >= POWER
 
 
-def gallery() -> Mapping[str, Any]:
+def gallery() -> Mapping[str, Mistake]:
     """The mistakes of one step, by slug, in the gallery's order."""
-    from lab.mistakes import MISTAKES
-
-    return {slug: mistake for slug, mistake in MISTAKES.items() if not mistake.in_blocks}
+    return {slug: m for slug, m in MISTAKES.items() if not m.in_blocks}
 
 
-def suspects(p: Any, q: Any) -> tuple[Suspect, ...]:
+def suspects(p: Row, q: Row) -> tuple[Suspect, ...]:
     """Every mistake that has a law on p and q: tuples of Fraction, or arrays of float64."""
     found = []
     for slug, mistake in gallery().items():
@@ -93,21 +97,25 @@ def suspects(p: Any, q: Any) -> tuple[Suspect, ...]:
     return tuple(found)
 
 
-def behind_claim(kind: Claim, p: Any, q: Any, agrees: Callable[[Any], bool]) -> tuple[Suspect, ...]:
+def behind_claim(kind: Claim, p: Row, q: Row, agrees: Callable[[Law], bool]) -> tuple[Suspect, ...]:
     """The mistakes whose residual, output or α `agrees` with the one that was claimed."""
     name = {"residual": "replacement"}.get(kind, kind)
     laws = ((suspect, getattr(suspect, name)) for suspect in suspects(p, q))
     return tuple(suspect for suspect, law in laws if law is not None and agrees(law))
 
 
-def _cells(kind: str, law: Suspect) -> Any:
+def _cells(kind: str, law: Suspect) -> Cells | None:
     if kind == "steps":
         return np.concatenate([_floats(law.kept), _floats(law.replaced)])
-    parts = {"output": law.output, "corrections": law.replacement, "kept": law.kept}
+    parts: dict[str, Law | None] = {
+        "output": law.output,
+        "corrections": law.replacement,
+        "kept": law.kept,
+    }
     return None if parts[kind] is None else _floats(parts[kind])
 
 
-def _floats(law: Any) -> Cells:
+def _floats(law: Law) -> Cells:
     if isinstance(law, np.ndarray):
         return law.astype(np.float64)
     return np.array([float(mass) for mass in law])
@@ -122,7 +130,7 @@ def _likelihood(counts: Cells, law: Cells) -> float:
 
 
 def behind_counts(
-    kind: Literal["steps", "output", "corrections", "kept"],
+    kind: KindOfCounts,
     counts: Cells,
     right: Cells,
     found: Sequence[Suspect],
@@ -143,7 +151,8 @@ def behind_counts(
     level : float
         Tests fail below this p-value.
     """
-    best, named = _likelihood(counts, right), []
+    best = _likelihood(counts, right)
+    named: list[Suspect] = []
     for suspect in found:
         law = _cells(kind, suspect)
         if law is None:
@@ -156,12 +165,14 @@ def behind_counts(
             named.append(suspect)
     if not named:
         return (), None
-    test = chi_square(counts, _cells(kind, named[0]))
+    law = _cells(kind, named[0])
+    assert law is not None
+    test = chi_square(counts, law)
     return (tuple(named), test) if test.p_value >= level else ((), None)
 
 
 def powers(
-    kind: Literal["steps", "output", "corrections", "kept"],
+    kind: KindOfCounts,
     count: int,
     right: Cells,
     found: Sequence[Suspect],

@@ -25,7 +25,7 @@ from lab.block import (
 from lab.draws import draw_blocks
 from lab.errors import LabError
 from lab.pairs import LONGEST_LENGTH, MOST_DRAFTS, PAIRS, BlockLink, Pair
-from lab.prediction import Mistake, compare
+from lab.prediction import NamedLaw, compare
 from lab.scenario import format_tokens
 from lab.step import exact_step
 from lab.tables import law_csv
@@ -34,6 +34,7 @@ from lab.worth import ConstantRate, best_draft_length, emitted_per_call, speedup
 from pages.parts import state
 from pages.parts.export import page_address, show_link
 from pages.parts.glossary import glossary
+from pages.parts.head import head
 from pages.parts.pair import pair_entry
 from pages.parts.predict import Question, dark, draw, just_inspect, predicted, show_comparison
 from pages.parts.walk import walk
@@ -51,16 +52,13 @@ VIEWS = ("The law", "One block")
 
 def main() -> None:
     """The page."""
-    fault = state.begin()
-    _from_link()
-    st.title("Block")
-    st.markdown(
+    head(
+        "Block",
         "A sampler drafts **K** tokens at once and tests them in order. The first rejection ends "
         "the block: what was drafted after it is discarded, and one replacement is drawn from the "
-        "residual of *that* position. If all are kept, one bonus token is drawn from p."
+        "residual of *that* position. If all are kept, one bonus token is drawn from p.",
     )
-    if fault:
-        st.error(literal(fault))
+    _from_link()
     left, right = st.columns([2, 3], gap="large")
     with left:
         drafts, seed, length, cost = _settings()
@@ -178,12 +176,12 @@ def _predict(pair: Pair, law: BlockLaw) -> bool:
     rate = exact_step(target(()), draft(())).acceptance
     constant = ConstantRate(rate, k).accepted_count
     mistakes = [
-        Mistake(
+        NamedLaw(
             "These are the counts at a constant rate, that of the first position; here the rate "
             "depends on what was drafted.",
             tuple(constant.get(n, Fraction()) for n in range(k + 1)),
         ),
-        Mistake("These are the counts of what is discarded or rejected.", law.accepted_bars[::-1]),
+        NamedLaw("These are the counts of what is discarded or rejected.", law.accepted_bars[::-1]),
     ]
     show_comparison(question, compare(prediction, law.accepted_bars, mistakes), "a law", {})
     return True

@@ -7,9 +7,10 @@ from fractions import Fraction
 import streamlit as st
 
 from lab import charts
+from lab.feedback import named_laws
 from lab.figures import short
 from lab.groups import group_labels, leading, together
-from lab.prediction import Quantity, compare, known_mistakes, truth
+from lab.prediction import Quantity, compare, truth
 from lab.scenario import Scenario
 from lab.step import ExactStep
 from lab.vectors import total
@@ -17,6 +18,7 @@ from pages.parts import state
 from pages.parts.entry import scenario_entry
 from pages.parts.export import download_csv, share_link
 from pages.parts.glossary import glossary
+from pages.parts.head import head
 from pages.parts.predict import (
     Question,
     bar_top,
@@ -74,14 +76,11 @@ DEFAULTS = {
 
 def main() -> None:
     """The page."""
-    fault = state.begin()
-    st.title("One step")
-    st.markdown(
+    head(
+        "One step",
         "The draft **q** proposes a token; the target **p** keeps it with probability min(1, p/q). "
-        "After a rejection, one draw from the residual **r** supplies exactly what is missing."
+        "After a rejection, one draw from the residual **r** supplies exactly what is missing.",
     )
-    if fault:
-        st.error(literal(fault))
     left, right = st.columns([2, 3], gap="large")
     with left:
         scenario = scenario_entry()
@@ -148,7 +147,7 @@ def _predict(scenario: Scenario, quantity: Quantity) -> bool:
     comparison = compare(
         prediction,
         truth(scenario.step, quantity, groups),
-        known_mistakes(scenario.step, quantity, groups),
+        named_laws(scenario.step, quantity, groups),
     )
     show_comparison(question, comparison, _NAMES[quantity], {"p": p, "q": q})
     return True

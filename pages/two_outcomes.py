@@ -11,12 +11,13 @@ from lab.binomial import MOST_TRIALS, binomial
 from lab.display import TwoOutcomes, positive_residual, two_outcomes
 from lab.groups import Groups, group_labels, together
 from lab.labels import visible
-from lab.prediction import Mistake, compare
+from lab.prediction import NamedLaw, compare
 from lab.scenario import WORKED_EXAMPLE, Scenario
 from lab.vectors import Exact, parse_number
 from pages.parts import state
 from pages.parts.entry import current_scenario
 from pages.parts.glossary import glossary
+from pages.parts.head import head
 from pages.parts.predict import (
     Question,
     bar_top,
@@ -47,14 +48,11 @@ DEFAULTS = {
 
 def main() -> None:
     """The page."""
-    fault = state.begin()
-    st.title("Two outcomes")
-    st.markdown(
+    head(
+        "Two outcomes",
         "An exact Bernoulli picture of a residual with two outcomes whose probability is "
-        "*stipulated*: you set it. It is neither a rejection sampler nor a model of three tokens."
+        "*stipulated*: you set it. It is neither a rejection sampler nor a model of three tokens.",
     )
-    if fault:
-        st.error(literal(fault))
     scenario = _example()
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -182,7 +180,7 @@ def _bars(scenario: Scenario, display: TwoOutcomes, trials: int, inspecting: boo
             prediction,
             bars,
             [
-                Mistake(
+                NamedLaw(
                     "Success and failure are exchanged."
                     if trials == 1
                     else "These are the counts of failures.",

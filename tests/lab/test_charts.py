@@ -44,6 +44,10 @@ def pictures(step, tokens, dark=False):
         yield against_truth(comparison, visible(tokens), "owed", dark=dark)
 
 
+# The templates' own words: Hypothesis finds them in the source, and tries them as tokens.
+OWN = json.dumps([p.spec for dark in (False, True) for p in pictures(WORKED, ABC, dark)])
+
+
 def walk(node):
     """Every dictionary in a specification."""
     if isinstance(node, dict):
@@ -105,7 +109,7 @@ def test_every_picture_is_sound(parts):
         # Tokens are values, all of them, in order, each under its own text.
         assert in_order(picture) == list(visible(tokens))
         text = json.dumps(picture.spec)
-        assert not any(len(token) > 6 and token in text for token in tokens)
+        assert not any(len(token) > 6 and token in text and token not in OWN for token in tokens)
         for row in picture.data.to_pylist():
             assert math.isfinite(row["low"])
             assert math.isfinite(row["high"])

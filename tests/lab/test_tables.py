@@ -15,7 +15,8 @@ from strategies import scenarios_parts, ticket_pairs, tricky_labels
 
 from lab import LabError
 from lab.errors import FileError, LengthError, TotalError
-from lab.prediction import Prediction, compare, known_mistakes, truth
+from lab.feedback import named_laws
+from lab.prediction import Prediction, compare, truth
 from lab.scenario import MOST_TOKENS, PRESETS, Scenario, Texts
 from lab.tables import (
     MOST_BYTES,
@@ -471,7 +472,7 @@ def test_lengths_cannot_differ_in_a_file_but_do_in_a_scenario():
 def record(p, q, quantity, values, labels, step=Fraction(1, 100)):
     laws = Scenario(tuple(labels), p, q).step
     groups = tuple((i,) for i in range(len(p)))
-    known = known_mistakes(laws, quantity, groups)
+    known = named_laws(laws, quantity, groups)
     comparison = compare(Prediction(values, step), truth(laws, quantity, groups), known)
     return comparison, prediction_csv(quantity, labels, {"p": p, "q": q}, comparison)
 
