@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lab.claims import Floats, Scale, as_float64, right_claim
+from lab.claims import Floats, Scale, as_float64, right_claim, undivided
 from lab.errors import LabError, LengthError
 from lab.figures import exact, short
 from lab.findings import MOST_KEPT, TITLES, Audit, Detail, Finding, Kind, Test
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 10
 """Entries that the detail of one position lists."""
+
+UNDIVIDED = "unnormalised-last-token"
+"""The mistake of the gallery that draws from a residual that was not divided by Z."""
 
 Progress = Callable[[int, int], object]
 _COUNTS = ("counts", "accepted_counts", "correction_counts", "proposed_counts")
@@ -839,8 +842,13 @@ class _Auditor:
         for name, wrong in self.wrong.items():
             p, q = _both(wrong.p, wrong.q)
             kind: suspects.Claim = name  # type: ignore[assignment]
-            named = suspects.behind_claim(kind, p, q, wrong.agrees)
-            self._amend(wrong.finding, named, "This is what comes of")
+            found = suspects.suspects(p, q)
+            named = suspects.behind_claim(kind, found, wrong.agrees)
+            lead = "This is what comes of"
+            if kind == "residual" and not named and wrong.agrees(undivided(p, q)):
+                named = tuple(s for s in found if s.slug == UNDIVIDED)
+                lead = "It is max(0, p − q), which was not divided by Z. Drawn from, it is"
+            self._amend(wrong.finding, named, lead)
         if self.failed is not None:
             self._name_counts(self.failed[1])
         elif self.heaviest is not None:

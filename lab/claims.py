@@ -101,10 +101,15 @@ def right_claim(name: str, p: Row, q: Row, measures: Measures) -> Row:
     if not measures.rejection > 0:
         return None
     if isinstance(p, tuple) and isinstance(q, tuple):
-        return tuple(
-            max(a - b, Fraction(0)) / measures.rejection for a, b in zip(p, q, strict=True)
-        )
-    return np.maximum(as_float64(p) - as_float64(q), 0) / float(measures.rejection)
+        return tuple(mass / measures.rejection for mass in undivided(p, q))
+    return undivided(p, q) / float(measures.rejection)
+
+
+def undivided(p: Row, q: Row) -> Row:
+    """max(0, p − q), which is no law where Z is not 1."""
+    if isinstance(p, tuple) and isinstance(q, tuple):
+        return tuple(max(a - b, Fraction(0)) for a, b in zip(p, q, strict=True))
+    return np.maximum(as_float64(p) - as_float64(q), 0)
 
 
 def as_float64(row: Row) -> Floats:

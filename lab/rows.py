@@ -37,7 +37,7 @@ COMPUTED_IN = ("float32", "float64")
 _UNIT = 2.0**-24  # every float16 is a whole number of these
 _LARGE = 2048  # below this bit pattern, that of 2⁻¹³, pattern and number of units are the same
 _TWO = 0x4000  # the bit pattern of 2.0: no entry of a law, and none with a sign, lies above
-_FOLD = 16  # so many 16-bit numbers up to 2,048 are added without overflow
+_WORD = 8  # bytes of a mask that are looked at together
 
 
 Row: TypeAlias = Any
@@ -300,36 +300,30 @@ class Meter:
         """Exact sums of two rows of float16; None when an entry is 2 or more, or has a sign.
 
         The bit pattern of a number below 2⁻¹³ is that number in units of 2⁻²⁴, and patterns
-        without a sign are in the order of their numbers. So the small entries are summed as they
-        stand, and only the others, at most 2¹³ in a law, are looked up.
+        without a sign are in the order of their numbers. So the patterns are summed as they
+        stand, and only those of larger entries, at most 2¹³ in a law, are looked up.
         """
         p, q = target.view(np.uint16), draft.view(np.uint16)
-        both = self._buffer("either", self.tokens, np.uint16)
-        np.bitwise_or(p, q, out=both)
-        if np.maximum.reduce(both) >= _TWO:
+        either = self._buffer("either", self.tokens, np.uint16)
+        np.bitwise_or(p, q, out=either)
+        if np.maximum.reduce(either) >= _TWO:
             return None
-        large = np.flatnonzero(both >= _LARGE)
+        mask = self._buffer("mask", -(-self.tokens // _WORD) * _WORD, np.bool_)
+        np.greater_equal(either, _LARGE, out=mask[: self.tokens])
+        large = _places(mask)
         p_large, q_large = p.take(large), q.take(large)
-        padded = -(-self.tokens // _FOLD) * _FOLD
-        small = self._buffer("small", padded, np.uint16)
-        limit = self._buffer(
-            "limit", self.tokens, np.uint16
-        )  # a row: ten times as fast as one number
-        if not limit[0]:
-            limit.fill(_LARGE)
-        sums = []
-        for entries, above in ((p, p_large), (q, q_large), (None, np.minimum(p_large, q_large))):
-            if entries is None:  # q's are in the buffer: the smaller of the two, up to the limit
-                np.minimum(small[: self.tokens], p, out=small[: self.tokens])
-            else:
-                np.minimum(entries, limit, out=small[: self.tokens])
-            folded = np.add.reduce(small.reshape(_FOLD, -1), axis=0, dtype=np.uint16)
-            units = int(np.add.reduce(folded, dtype=np.int64))
-            units -= int(np.add.reduce(np.minimum(above, _LARGE), dtype=np.int64))
-            sums.append(units + int(np.add.reduce(_units().take(above), dtype=np.int64)))
-        p_sum, q_sum, accepted = sums
-        floats = (p_sum, q_sum, accepted, p_sum - accepted, q_sum - accepted)
-        return Measures(*(count * _UNIT for count in floats))
+        smaller = np.minimum(p, q, out=either)
+        units = _units()
+        p_sum, q_sum, accepted = (
+            _sum_of_patterns(row) + int(np.add.reduce(units.take(above) - above, dtype=np.int64))
+            for row, above in (
+                (p, p_large),
+                (q, q_large),
+                (smaller, np.minimum(p_large, q_large)),
+            )
+        )
+        sums = (p_sum, q_sum, accepted, p_sum - accepted, q_sum - accepted)
+        return Measures(*(count * _UNIT for count in sums))
 
     def widen(self, row: Row, name: str) -> npt.NDArray[np.float64]:
         """`row` in float64: itself, or in a buffer of that name."""
@@ -350,6 +344,22 @@ class Meter:
         else:
             np.copyto(wide, row)
         return wide
+
+
+def _sum_of_patterns(row: npt.NDArray[np.uint16]) -> int:
+    """The sum of bit patterns below that of 2.0: of four together there is no overflow."""
+    head = row.size - row.size % 4
+    folded = np.add.reduce(row[:head].reshape(4, -1), axis=0, dtype=np.uint16)
+    tail = np.add.reduce(row[head:], dtype=np.int64)
+    return int(np.add.reduce(folded, dtype=np.int64) + tail)
+
+
+def _places(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Where a mask of few is set; twice as fast as `np.flatnonzero`, as most words are empty."""
+    words = np.flatnonzero(mask.view(np.uint64) != 0)
+    inside = np.flatnonzero(mask.reshape(-1, _WORD).take(words, axis=0))
+    places: npt.NDArray[np.int64] = words.take(inside // _WORD) * _WORD + inside % _WORD
+    return places
 
 
 _tables: dict[str, npt.NDArray[Any]] = {}

@@ -97,10 +97,12 @@ def suspects(p: Row, q: Row) -> tuple[Suspect, ...]:
     return tuple(found)
 
 
-def behind_claim(kind: Claim, p: Row, q: Row, agrees: Callable[[Law], bool]) -> tuple[Suspect, ...]:
+def behind_claim(
+    kind: Claim, found: Sequence[Suspect], agrees: Callable[[Law], bool]
+) -> tuple[Suspect, ...]:
     """The mistakes whose residual, output or α `agrees` with the one that was claimed."""
     name = {"residual": "replacement"}.get(kind, kind)
-    laws = ((suspect, getattr(suspect, name)) for suspect in suspects(p, q))
+    laws = ((suspect, getattr(suspect, name)) for suspect in found)
     return tuple(suspect for suspect, law in laws if law is not None and agrees(law))
 
 
