@@ -641,6 +641,8 @@ def test_types_may_differ(mix):
         ([0.5, "x"], [0.5, 0.5], "cannot be read as a number"),
         ([0.5, None], [0.5, 0.5], "not a number"),
         (3, [1], "no list"),
+        (np.zeros((2_000_001, 1), np.float16), [1.0], "up to 2,000,000"),
+        (np.zeros((1, 2_000_001), np.float16), [1.0], "up to 2,000,000"),
         (np.full((5, 2), 0.5), np.full((3, 2), 0.5), "5 positions and q has 3"),
     ],
 )
