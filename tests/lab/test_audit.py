@@ -14,7 +14,7 @@ from strategies import FLOATS, float_pairs, law_pairs, ticket_pairs
 
 from lab import MISTAKES, Audit, Finding, LabError, audit
 from lab import evidence as evidence_module
-from lab.audit import UNDIVIDED
+from lab.claims import UNDIVIDED
 from lab.errors import LengthError
 from lab.findings import MOST_KEPT, TITLES
 from lab.rows import Meter, explained
