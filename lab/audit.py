@@ -173,9 +173,11 @@ class _Auditor:
             arrays[:, done] = self._look_at(place, only=len(places) == 1)
             if progress is not None:
                 progress(done + 1, len(places))
-        self.claimed.name_mistakes()
-        if self.counted is not None:
-            self.counted.name_mistakes()
+        # Where p or q are no laws at all, so may be what a mistake makes of them.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            self.claimed.name_mistakes()
+            if self.counted is not None:
+                self.counted.name_mistakes()
         self._remark(len(places))
         arrays.flags.writeable = False
         return Audit(
@@ -336,7 +338,8 @@ class _Auditor:
             self.gap = (gap, place)
         self.claimed.look_at(p, q, measures, place)
         if self.counted is not None:
-            self.counted.look_at(p, q, measures, place)
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                self.counted.look_at(p, q, measures, place)
         if only:
             self.detail = self._details(p, q, measures)
         return (
@@ -353,7 +356,15 @@ class _Auditor:
             return math.nan
         measures = self.alone[side].measure(row, row)
         if measures is None:
-            find_bad(self.book, row, "pq"[side], place)
+            if not find_bad(self.book, row, "pq"[side], place):
+                self.book.find(
+                    "sum",
+                    "pq"[side],
+                    value="inf",
+                    sentence="its sum is more than float64 holds. These may be scores that were "
+                    "never normalised.",
+                    place=place,
+                )
             return math.nan
         self._sum(row, measures.target_total, side, place)
         self._columns(row, side)

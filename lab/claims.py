@@ -50,15 +50,13 @@ class Claimed:
             if place >= rows.shape[0]:
                 continue
             claim = rows[place]
-            if bad_entries(claim):
-                find_bad(self.book, claim, name, place)
+            if find_bad(self.book, claim, name, place):
                 continue
             self._claim(name, claim, type_name(rows), p, q, measures, place)
         if self.alphas is not None and place < self.alphas.shape[-1]:
             value = self.alphas[0][place]
             claim = (value,) if isinstance(value, Fraction) else np.array([value])
-            if bad_entries(claim):
-                find_bad(self.book, claim, "acceptance", place)
+            if find_bad(self.book, claim, "acceptance", place):
                 return
             self._claim("acceptance", claim, type_name(self.alphas), p, q, measures, place)
 
@@ -148,8 +146,8 @@ class _Wrong:
     agrees: Callable[[Row], bool]
 
 
-def find_bad(book: Book, row: Row, name: str, place: int) -> None:
-    """Note the entries of a row that no probability has."""
+def find_bad(book: Book, row: Row, name: str, place: int) -> bool:
+    """Note the entries of a row that no probability has; whether there are any."""
     meanings: dict[Kind, str] = {
         "nan": "not a number. It came from 0/0 or ∞ − ∞, as a softmax over a row that is "
         "masked entirely, or a residual that is divided by 0; every comparison with it is "
@@ -158,7 +156,8 @@ def find_bad(book: Book, row: Row, name: str, place: int) -> None:
         "negative": "no probability is negative. It may be a logit or a log-probability, or a "
         "difference p − q that was not cut at 0.",
     }
-    for kind, entries in bad_entries(row).items():
+    bad = bad_entries(row)
+    for kind, entries in bad.items():
         known: Kind = kind  # type: ignore[assignment]
         sentence = meanings[known]
         if known == "negative" and len(entries) > 1 and _none_positive(row):
@@ -168,6 +167,7 @@ def find_bad(book: Book, row: Row, name: str, place: int) -> None:
             )
         shown = [value_text(row[entry]) for entry in entries[:MOST_KEPT]]
         book.find_each(known, name, entries, shown, sentence=sentence, place=place)
+    return bool(bad)
 
 
 def _none_positive(row: Row) -> bool:

@@ -330,7 +330,7 @@ class _Steps:
             self.right = self.owed / self.owed.sum()
         elif kept is not None and self.accepted.any():
             self.kind, self.counts, self.right = "kept", kept, self.accepted
-        if self.kind is not None and not self.counts.any():
+        if self.kind is not None and not (self.counts.any() and self.right.any()):
             self.kind = None
 
 

@@ -138,7 +138,11 @@ def as_rows(values: Values, name: str, *, whole: bool = False) -> Rows:
             f"{name} has {shape[0]:,} positions; up to {MOST_POSITIONS:,} are accepted."
         )
     if values.dtype is not None:
-        kind = np.dtype(values.dtype)
+        try:
+            kind = np.dtype(values.dtype)
+        except TypeError:  # another library's
+            values = _as_array(values, name)
+            kind = values.dtype
         if kind.kind == "O":
             return _from_lists(np.asarray(values).tolist(), name)
         if kind.kind in "iu" and not whole:
@@ -154,6 +158,15 @@ def as_rows(values: Values, name: str, *, whole: bool = False) -> Rows:
         return np.asarray(values)[np.newaxis]
     rows: Rows = values
     return rows
+
+
+def _as_array(values: Values, name: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError):
+        raise LabError(
+            f"{name} cannot be turned into an array of NumPy; accepted are arrays, lists and texts."
+        ) from None
 
 
 def _from_lists(values: Values, name: str) -> Rows:
@@ -272,11 +285,12 @@ class Meter:
     def measure(self, target: Row, draft: Row) -> Measures | None:
         """The measures of a row of p and a row of q; None when an entry is no probability's.
 
-        That is: NaN, infinite or negative. `bad_entries` says which.
+        That is: NaN, infinite or negative, and `bad_entries` says which; or so large that the sum
+        is more than float64 holds.
         """
         if self.exact:
             return self._of_fractions(target, draft)
-        if self.halves:
+        if self.halves and target.dtype.isnative and draft.dtype.isnative:
             found = self._of_halves(target, draft)
             if found is not None:
                 return found
@@ -299,7 +313,10 @@ class Meter:
         if not (low >= 0 and np.maximum.reduce(p) < np.inf and np.maximum.reduce(q) < np.inf):
             return None
         add = np.add.reduce
-        sums = float(add(p)), float(add(q)), float(add(accepted))
+        with np.errstate(over="ignore"):
+            sums = float(add(p)), float(add(q)), float(add(accepted))
+        if not math.isfinite(sum(sums)):
+            return None
         np.subtract(p, accepted, out=rest)
         rejection = float(add(rest))
         np.subtract(q, accepted, out=rest)
@@ -443,12 +460,11 @@ def narrower(row: Row, kind: str) -> str | None:
     for name in ("bfloat16", "float16", "float32"):
         if PRECISION[name] >= PRECISION[kind]:
             return None
+        with np.errstate(over="ignore"):
+            stored = row.astype("float32" if name == "bfloat16" else name)
+        same = bool((stored == row).all())
         if name == "bfloat16":
-            floats = row.astype(np.float32)
-            same = bool((floats == row).all()) and not (floats.view(np.uint32) & 0xFFFF).any()
-        else:
-            with np.errstate(over="ignore"):
-                same = bool((row.astype(name) == row).all())
+            same = same and not (stored.view(np.uint32) & 0xFFFF).any()
         if same:
             return name
     return None

@@ -6,6 +6,7 @@ likeliest of those laws, which is named only if the counts then look like it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -81,8 +82,8 @@ def suspects(p: Row, q: Row) -> tuple[Suspect, ...]:
     for slug, mistake in gallery().items():
         try:
             law = mistake.run(p, q)
-        except LabError:  # it would divide 0 by 0, or never end: no law, nothing to recognise
-            continue
+        except (LabError, ArithmeticError):
+            continue  # it divides 0 by 0 here, or never ends: no law, nothing to recognise
         found.append(
             Suspect(
                 slug,
@@ -186,7 +187,10 @@ def powers(
         if law is None or np.allclose(law, right, rtol=1e-12, atol=1e-15):
             continue
         measure = partial(power, law, right)
-        shown.append(Power(suspect.slug, suspect.title, measure(count), draws_needed(law, right)))
+        chance = measure(count)
+        if math.isnan(chance):  # the laws differ by more than floats hold
+            chance = 1.0
+        shown.append(Power(suspect.slug, suspect.title, chance, draws_needed(law, right)))
     return tuple(shown)
 
 

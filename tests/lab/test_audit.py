@@ -131,6 +131,40 @@ def test_sums_of_float16_are_exact_at_any_length_and_size(size, scale):
     assert measures.rejection == sum(max(a - b, 0) for a, b in zip(left, right, strict=True))
 
 
+def test_every_float16_up_to_2_is_summed_exactly():
+    patterns = np.arange(0x4000, dtype=np.uint16)
+    p = patterns.view(np.float16)
+    for q in (p[::-1].copy(), np.roll(p, 3000)):
+        measures = Meter(p.size, "float16", "float16").measure(p, q)
+        left, right = p.astype(float), q.astype(float)
+        # Multiples of 2**-24 below 2**15: float64 holds their sums.
+        assert measures.target_total == left.sum()
+        assert measures.acceptance == np.minimum(left, right).sum()
+        assert measures.rejection == np.maximum(left - right, 0).sum()
+
+
+def test_float16_has_few_digits_for_small_entries():
+    row = np.full(100_000, 1e-5, np.float16)
+    found = audit(row, row)
+    assert abs(found.target_defect[0]) > 2.0**-11
+    assert found.clean
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_rows_in_the_other_byte_order_or_with_gaps(kind):
+    rng = np.random.default_rng(4)
+    p, q = rng.dirichlet(np.ones(33), size=(2, 3)).astype(kind)
+    plain = audit(p, q)
+    for change in (
+        lambda row: row.astype(np.dtype(kind).newbyteorder()),
+        lambda row: np.repeat(row, 2, axis=1)[:, ::2],
+        np.asfortranarray,
+    ):
+        for found in (audit(change(p), change(q)), audit(change(p), q)):
+            assert found.rejection.tolist() == plain.rejection.tolist()
+            assert found.clean
+
+
 def test_a_meter_is_the_same_the_second_time():
     rng = np.random.default_rng(3)
     rows = rng.dirichlet(np.ones(37), size=6).astype(np.float16)
@@ -541,6 +575,12 @@ def test_counts_that_cannot_be(counts, entry):
     assert (finding.kind, finding.entry) == ("impossible-counts", entry)
 
 
+def test_counts_that_look_like_no_mistake_say_so():
+    found = audit(*WORKED, counts=[1_900, 50, 50])
+    assert only(found).mistakes == ()
+    assert any("no mistake of the gallery" in note for note in found.notes)
+
+
 def test_no_counts_at_all_are_no_finding():
     assert audit(*WORKED, counts=[0, 0, 0], accepted_counts=[0, 0, 0]).clean
 
@@ -672,3 +712,61 @@ def test_inputs_are_left_alone():
         before = p.tobytes(), q.tobytes()
         audit(p, q, residual=p, output=p, counts=[1] * 9)
         assert (p.tobytes(), q.tobytes()) == before
+
+
+ANY = st.one_of(
+    st.floats(),
+    st.floats(0, 1),
+    st.sampled_from([0.0, -0.0, 1.0, 0.5, 5e-324, 1e308, float("nan"), float("inf")]),
+)
+
+
+@given(st.integers(1, 4), st.integers(1, 2), st.sampled_from(KINDS), st.data())
+@settings(max_examples=300)
+def test_any_numbers_at_all_give_an_audit(tokens, positions, kind, data):
+    def rows(entry):
+        flat = data.draw(st.lists(entry, min_size=tokens * positions, max_size=tokens * positions))
+        return np.reshape(flat, (positions, tokens))
+
+    with np.errstate(over="ignore"):
+        p, q = (rows(ANY).astype(dtype(kind)) for _ in "pq")
+    claims = data.draw(st.sets(st.sampled_from(["residual", "output"])))
+    names = ["counts", "accepted_counts", "correction_counts", "proposed_counts"]
+    counted = data.draw(st.sets(st.sampled_from(names)))
+    whole = st.one_of(st.integers(0, 9), st.sampled_from([0, 10**6, 10**15]))
+    with np.errstate(all="raise", under="ignore"):
+        found = audit(
+            p,
+            q,
+            **{name: rows(ANY) for name in claims},
+            **{name: rows(whole) for name in counted},
+            acceptance=data.draw(st.none() | st.just([data.draw(ANY)] * positions)),
+        )
+    bad = sum(
+        int((~np.isfinite(row) | (row < 0)).sum()) for row in (p.astype(float), q.astype(float))
+    )
+    assert sum(f.vector in "pq" and f.kind in BAD for f in found.findings) == bad
+    assert found.verdict
+
+
+class Tensor:
+    """An array of another library, whose types are not NumPy's."""
+
+    dtype = "torch.float32 of nobody"
+
+    def __init__(self, values):
+        self.values = values
+        self.shape = np.shape(values)
+
+    def __array__(self, dtype=None, copy=None):
+        if self.values is None:
+            raise TypeError("no")
+        return np.array(self.values, np.float32)
+
+
+def test_arrays_of_another_library():
+    assert audit(Tensor([0.25, 0.75]), Tensor([[0.5, 0.5]])).target_type == "float32"
+    broken = Tensor([0.25, 0.75])
+    broken.values = None
+    with pytest.raises(LabError, match="cannot be turned"):
+        audit(broken, [0.5, 0.5])

@@ -254,6 +254,13 @@ def test_damaged_headers_get_a_sentence(data, name):
     assert peak < 10_000_000
 
 
+def test_a_header_longer_than_any_is_refused():
+    text = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }".ljust(20_000) + "\n"
+    data = b"\x93NUMPY\x02\x00" + struct.pack("<I", len(text)) + text.encode() + b"\0\0\x80\x3f" * 2
+    with pytest.raises(FileError, match="header of 20,001 bytes"):
+        audit_file(data)
+
+
 def good_files() -> dict[str, bytes]:
     both = matrix("float32", positions=2, tokens=3)
     tokens = np.array(["A", "B", "C"])
