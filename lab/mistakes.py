@@ -41,7 +41,7 @@ from lab.rules import (
     step_rule,
     sum_of,
 )
-from lab.step import law_pair
+from lab.step import ExactStep, exact_step, law_pair
 from lab.vectors import Exact, parse_number, parse_vector
 
 Verdict = Literal[
@@ -73,12 +73,14 @@ class Parameter:
     label : what it is called on screen
     default : as text; what is used when it is not given
     read : text → value; raises a `LabError` that says what is accepted
+    optional : whether it may be None
     """
 
     name: str
     label: str
     default: str
     read: Callable[[str], Any]
+    optional: bool = True
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,11 @@ class Mistake:
     when: str
     verdict: Verdict
     code: str
+
+    @property
+    def right_code(self) -> str:
+        """The right lines in place of `code`."""
+        return _RIGHT_IN_BLOCKS.get(self.slug, RIGHT_CODE)
 
 
 @dataclass(frozen=True)
@@ -410,6 +417,34 @@ RIGHT_CODE = dedent("""\
     """)
 """The right lines, in a function of p, q and rng, with n = len(p)."""
 
+_RIGHT_IN_BLOCKS = {
+    "next-position-residual": dedent("""\
+        # position i is the first rejection
+        r = np.maximum(p[i] - q[i], 0)
+        token = rng.choice(n, p=r / r.sum())
+        """),
+    "shifted-target": dedent("""\
+        for i in range(K):
+            x = drafts[i]
+            ratio = p[i][x] / q[i][x]
+            if rng.random() >= min(1, ratio):
+                break
+        """),
+    "keep-testing": dedent("""\
+        for i in range(K):
+            x = drafts[i]
+            if rng.random() >= min(1, p[i][x] / q[i][x]):
+                drafts[i:] = [replacement(i)]
+                break
+        """),
+    "stop-ignored": dedent("""\
+        for token in accepted + [last]:
+            output.append(token)
+            if token == stop:
+                return output
+        """),
+}
+
 _PROPOSE_AND_TEST = RIGHT_CODE[: RIGHT_CODE.index("r = ")]
 
 
@@ -540,7 +575,7 @@ _STEP_MISTAKES = (
             p, q, replacement=tuple(max(a - b, floor) for a, b in zip(p, q, strict=True))
         ),
         _pair("0.6, 0.3, 0.1", "0.5, 0.3, 0.2"),
-        (Parameter("floor", "Floor", "0.00001", _read_floor),),
+        (Parameter("floor", "Floor", "0.00001", _read_floor, optional=False),),
     ),
     StepMistake(
         "softmax-residual",
@@ -619,8 +654,7 @@ _STEP_MISTAKES = (
         "accept-if-equal",
         "Kept if the target's draw agrees",
         "It draws y from p, emits y, and counts the proposal as kept if y is the proposed token.",
-        "It is simple and the output is right; it keeps Σ p·q of the proposals instead of "
-        "Σ min(p, q).",
+        "It is simple: it needs neither a ratio nor a residual.",
         "a proposal counts as kept if the target's own draw is the same",
         "right but slower",
         dedent("""\
@@ -832,7 +866,8 @@ _BLOCK_MISTAKES = (
         dedent("""\
             for i in range(K):
                 x = drafts[i]
-                if rng.random() >= min(1, p[i + 1][x] / q[i][x]):  # ← p[i]
+                ratio = p[i + 1][x] / q[i][x]  # ← p[i]
+                if rng.random() >= min(1, ratio):
                     break
             """),
         _two_tokens(),
@@ -847,8 +882,9 @@ _BLOCK_MISTAKES = (
         "biased",
         dedent("""\
             for i in range(K):
-                if rng.random() >= min(1, p[i][drafts[i]] / q[i][drafts[i]]):
-                    drafts[i] = replacement(p[i], q[i], rng)  # ← and no break
+                x = drafts[i]
+                if rng.random() >= min(1, p[i][x] / q[i][x]):
+                    drafts[i] = replacement(i)  # ← no break
             """),
         _two_tokens(),
     ),
@@ -881,32 +917,48 @@ STEP_MISTAKES: Mapping[str, StepMistake] = {mistake.slug: mistake for mistake in
 # --- The gallery on one p and q ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shown:
-    """What one p and q show of a mistake, with its default parameters.
+    """What one p and q show of a mistake.
 
     Attributes
     ----------
     mistake : the mistake
-    law : what comes out; None when the code gets stuck
-    distance : total variation distance of that from what should come out
+    right : the right rule's step for the law that should come out
+    law : what does come out; None when the code gets stuck
+    distance : total variation distance of the two; None when the code gets stuck
     stuck : why there is no law
     """
 
     mistake: StepMistake
+    right: ExactStep
     law: RuleLaw | None
-    distance: Number | None
+    distance: Fraction | None
     stuck: str = ""
 
+    @property
+    def order(self) -> tuple[int, Fraction]:
+        """For sorting: the farthest first, after those that get stuck."""
+        return (0, Fraction()) if self.distance is None else (1, -self.distance)
 
-def shown_on(p: Values, q: Values) -> tuple[Shown, ...]:
-    """Every mistake of one step on this p and q: the farthest from what it should be first."""
-    found = []
-    for mistake in _STEP_MISTAKES:
-        try:
-            law = mistake.run(p, q)
-        except NoLawError as fault:
-            found.append(Shown(mistake, None, None, str(fault)))
-        else:
-            found.append(Shown(mistake, law, variation(law.output, mistake.right(p, q))))
-    return tuple(sorted(found, key=lambda shown: -2 if shown.distance is None else -shown.distance))
+
+def shown(mistake: StepMistake, p: Exact, q: Exact, **parameters: object) -> Shown:
+    """A mistake on one p and q, exactly; floats that the mistake brings in are taken as they are.
+
+    Raises a `LabError` for a parameter that is not accepted.
+    """
+    right = exact_step(mistake.right(p, q, **parameters), q)
+    try:
+        law = _as_fractions(mistake.run(p, q, **parameters))
+    except NoLawError as fault:
+        return Shown(mistake, right, None, None, str(fault))
+    return Shown(mistake, right, law, variation(law.output, right.target))
+
+
+def shown_on(p: Exact, q: Exact) -> tuple[Shown, ...]:
+    """Every mistake of one step on this p and q, with its default parameters, by distance."""
+    return tuple(sorted((shown(m, p, q) for m in _STEP_MISTAKES), key=lambda each: each.order))
+
+
+def _as_fractions(law: RuleLaw) -> RuleLaw:
+    return RuleLaw(tuple(map(Fraction, law.kept)), tuple(map(Fraction, law.replaced)), law.rounds)

@@ -45,9 +45,9 @@ class Texts:
         """The link's parameters."""
         return {"tokens": self.tokens, "p": self.p, "q": self.q}
 
-    def link(self, address: str) -> str | None:
-        """The link at `address`; None when it would be longer than servers accept."""
-        link = f"{address}?{urlencode(self.query(), safe=',/')}"
+    def link(self, address: str, **more: str) -> str | None:
+        """The link at `address`, with more parameters; None when it is too long for servers."""
+        link = f"{address}?{urlencode({**more, **self.query()}, safe=',/')}"
         return link if len(link) <= LONGEST_LINK else None
 
     @classmethod
