@@ -152,10 +152,14 @@ class StepMistake(Mistake):
         LabError
             As for `one_step`, and for a parameter that is not accepted.
         """
+        law = self._run(p, q, parameters)
+        every = (*law.kept, *law.replaced)
+        kind = float if any(isinstance(mass, float) for mass in every) else Fraction
+        return law.of_kind(kind)
+
+    def _run(self, p: Values, q: Values, parameters: Mapping[str, object]) -> RuleLaw:
         target, draft = _numbers(p, q)
-        return _of_one_kind(
-            step_law(self.rule(target, draft, **self._read(parameters)), len(target))
-        )
+        return step_law(self.rule(target, draft, **self._read(parameters)), len(target))
 
     def law(self, p: Values, q: Values, **parameters: object) -> tuple[Any, ...]:
         """The law of the token that comes out. Parameters and errors as for `run`."""
@@ -241,12 +245,6 @@ def _numbers(p: Values, q: Values) -> tuple[Weights, Weights]:
         for vector in (target, draft)
     )
     return p_entries, q_entries
-
-
-def _of_one_kind(law: RuleLaw) -> RuleLaw:
-    every = (*law.kept, *law.replaced)
-    kind = float if any(isinstance(mass, float) for mass in every) else Fraction
-    return RuleLaw(tuple(map(kind, law.kept)), tuple(map(kind, law.replaced)), law.rounds)
 
 
 # --- The rules that are not only a changed vector ---------------------------------------------
@@ -949,7 +947,7 @@ def shown(mistake: StepMistake, p: Exact, q: Exact, **parameters: object) -> Sho
     """
     right = exact_step(mistake.right(p, q, **parameters), q)
     try:
-        law = _as_fractions(mistake.run(p, q, **parameters))
+        law = mistake._run(p, q, parameters).of_kind(Fraction)
     except NoLawError as fault:
         return Shown(mistake, right, None, None, str(fault))
     return Shown(mistake, right, law, variation(law.output, right.target))
@@ -958,7 +956,3 @@ def shown(mistake: StepMistake, p: Exact, q: Exact, **parameters: object) -> Sho
 def shown_on(p: Exact, q: Exact) -> tuple[Shown, ...]:
     """Every mistake of one step on this p and q, with its default parameters, by distance."""
     return tuple(sorted((shown(m, p, q) for m in _STEP_MISTAKES), key=lambda each: each.order))
-
-
-def _as_fractions(law: RuleLaw) -> RuleLaw:
-    return RuleLaw(tuple(map(Fraction, law.kept)), tuple(map(Fraction, law.replaced)), law.rounds)

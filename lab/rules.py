@@ -154,6 +154,10 @@ class RuleLaw:
     replaced: tuple[Number, ...]
     rounds: Number
 
+    def of_kind(self, kind: type[Fraction] | type[float]) -> RuleLaw:
+        """The same with all masses as numbers of one kind."""
+        return RuleLaw(tuple(map(kind, self.kept)), tuple(map(kind, self.replaced)), self.rounds)
+
     @property
     def output(self) -> tuple[Number, ...]:
         """The law of the token that comes out."""

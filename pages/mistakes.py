@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -24,17 +25,17 @@ from lab.mistakes import (
     shown,
     shown_on,
 )
-from lab.pairs import LONGEST_LENGTH, MOST_DRAFTS, Pair
+from lab.pairs import PAIRS, BlockLink, Pair
 from lab.prediction import NamedLaw, compare
 from lab.scenario import Scenario, Texts, format_tokens
 from lab.vectors import Exact, format_vector
 from pages.parts import state
 from pages.parts.drawn import Drawable, drawn
 from pages.parts.entry import scenario_entry
-from pages.parts.export import share_link
+from pages.parts.export import page_address, share_link, show_link
 from pages.parts.glossary import glossary
 from pages.parts.head import head
-from pages.parts.pair import pair_entry
+from pages.parts.pair import block_settings, drafts_field, length_field, pair_entry
 from pages.parts.predict import (
     Question,
     dark,
@@ -55,9 +56,17 @@ MOST_SHOWN = 12
 QUESTION = "mistake"
 QUESTIONS = {"law": "Its law", "distance": "Its distance from p"}
 FIRST = "resample-from-target"
+WITNESS = "Show it on its witness"
+ON_P_AND_Q = "Puts a p and q into the fields on which this mistake shows."
+ON_MODELS = "Chooses models on which this mistake shows."
 
-WITNESS_PAIRS = {"stop-ignored": "Three tokens with a stop"}
-"""The models that a mistake in blocks is looked at on at first, where not the first preset's."""
+WITNESSES = {
+    "next-position-residual": "Rows by position",
+    "shifted-target": "Rows by position",
+    "keep-testing": "Two tokens",
+    "stop-ignored": "Three tokens with a stop",
+}
+"""Models on which each mistake in blocks shows."""
 
 
 def main() -> None:
@@ -67,6 +76,7 @@ def main() -> None:
         "A gallery of samplers that are almost right. Each is a rule with a law of its own, found "
         "by running it through all its choices. Choose one, predict what comes out of it, and see.",
     )
+    block_settings()
     _from_link(arrived)
     slug = st.session_state[state.MISTAKE]
     left, right = st.columns([1, 2], gap="large")
@@ -90,13 +100,19 @@ def main() -> None:
             _overview(scenario)
         return
     with left:
-        drafts, length = _block_settings()
         pair = pair_entry()
+        first, second = st.columns(2, vertical_alignment="bottom")
+        drafts, length = drafts_field(first), length_field(second)
         glossary()
+        if pair:
+            link = BlockLink(pair.name, drafts, length)
+            show_link(f"{page_address()}?{urlencode({'mistake': slug, **link.query()}, safe='/')}")
     with right:
         if pair is None:
             st.info("Results appear here once every row is a law.")
             return
+        if PAIRS[pair.name] != PAIRS[WITNESSES[slug]] and st.button(WITNESS, help=ON_MODELS):
+            _use_pair(mistake)
         block_case = _of_block(mistake, pair, drafts, length)
         if block_case and _question(block_case, None, inspecting):
             _inspect_block(block_case)
@@ -200,10 +216,7 @@ def _of_step(mistake: StepMistake, scenario: Scenario) -> Case | None:
     except LabError as fault:
         st.error(literal(str(fault)))
         return None
-    if mistake.witness != (scenario.target, scenario.draft) and st.button(
-        "Show it on its witness",
-        help="Puts a p and q into the fields on which this mistake shows.",
-    ):
+    if mistake.witness != (scenario.target, scenario.draft) and st.button(WITNESS, help=ON_P_AND_Q):
         _use_witness(mistake)
     law = found.law.output if found.law else None
     return Case(
@@ -246,18 +259,19 @@ def _use_witness(mistake: StepMistake) -> None:
     st.rerun()
 
 
-def _block_settings() -> tuple[int, int]:
-    st.session_state.setdefault(state.DRAFTS, 3)
-    st.session_state.setdefault(state.LENGTH, 3)
-    first, second = st.columns(2)
-    drafts = first.number_input(
-        "Drafts K", 1, MOST_DRAFTS, key=state.DRAFTS, persist_state="session"
+def _use_pair(mistake: BlockMistake) -> None:
+    start = BlockLink(WITNESSES[mistake.slug])
+    state.use_settings(
+        {
+            state.MISTAKE: mistake.slug,
+            state.PAIR: start.pair,
+            state.DRAFTS: start.drafts,
+            state.LENGTH: start.length,
+            state.PAIR_ROWS: {},
+            state.PAIR_GRID: None,
+        }
     )
-    length = second.number_input(
-        "Tokens L of the generated law", 1, LONGEST_LENGTH, key=state.LENGTH,
-        persist_state="session",
-    )  # fmt: skip
-    return drafts, length
+    st.rerun()
 
 
 def _of_block(mistake: BlockMistake, pair: Pair, drafts: int, length: int) -> Case | None:

@@ -98,8 +98,8 @@ def drawn(rules: Drawable) -> None:
     else:
         st.markdown(
             f"**About {counted(needed, 'draw')}** find this mistake 9 times in 10, at the "
-            f"{LEVEL:.0%} level. With {count:,} the test finds it {_often(power(law, right, count))} "
-            "of the time."
+            f"{LEVEL:.0%} level. With {count:,} the test finds it "
+            f"{_often(power(law, right, count))} of the time."
         )
         st.markdown(_control(samples["faulty rule"].test, needed, count))
     if rules.kept:
@@ -181,13 +181,12 @@ def _control(test: ChiSquare, needed: int, count: int) -> str:
 
 def _by_acceptance(kept: tuple[Fraction, Fraction], needed: int | None) -> str:
     faulty, alpha = kept
-    if faulty == alpha:
+    by_share = share_draws_needed(faulty, alpha)
+    if by_share is None:
         return (
             f"**Acceptance alone never shows it**: the faulty rule keeps {number(alpha)} of the "
             "proposals, exactly as it should."
         )
-    by_share = share_draws_needed(faulty, alpha)
-    assert by_share is not None
     text = (
         f"Acceptance alone, {number(faulty)} instead of {number(alpha)}, takes about "
         f"{counted(by_share, 'draw')} to show that something is wrong"
