@@ -166,10 +166,10 @@ def _choice() -> tuple[StepMistake | BlockMistake, bool]:
         faulty, right = st.columns(2)
         with faulty:
             st.caption("The faulty lines")
-            st.code(mistake.code, language="python", wrap_lines=True)
+            st.code(mistake.code, language=None, wrap_lines=True)
         with right:
             st.caption("The right lines")
-            st.code(mistake.right_code, language="python", wrap_lines=True)
+            st.code(mistake.right_code, language=None, wrap_lines=True)
     return mistake, inspecting
 
 
