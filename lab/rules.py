@@ -181,15 +181,17 @@ def step_law(play: Play, size: int) -> RuleLaw:
     """
     kept: list[Number] = [0] * size
     pools: dict[int, _Pool] = {}
-    again: list[Number] = []
+    again = False
     for outcome, mass in _runs(play):
         if isinstance(outcome, Keep):
             kept[outcome.token] += mass
         elif isinstance(outcome, Replace):
+            if outcome.by is not None and outcome.without is not None:
+                outcome = Replace(_left(outcome), by=outcome.by)
             pool = pools.setdefault(id(outcome.weights), _Pool(outcome.weights))
             pool.add(outcome, mass)
         else:
-            again.append(mass)
+            again = True
     replaced: list[Number] = [0] * size
     for pool in pools.values():
         for token, mass in enumerate(pool.law()):
@@ -197,7 +199,7 @@ def step_law(play: Play, size: int) -> RuleLaw:
                 replaced[token] += mass
     if not again:
         return RuleLaw(tuple(kept), tuple(replaced), 1)
-    ending = 1 - sum_of(again)
+    ending = sum_of([*kept, *replaced])  # in floats 1 − Σ again would cancel
     if not ending:
         raise NoLawError("This rule goes round for ever: nothing that q proposes is ever kept.")
     return RuleLaw(
@@ -229,15 +231,20 @@ def token_of(play: Play, draws: Draws) -> int:
 
 
 def _replacement(outcome: Replace, draws: Draws) -> int:
-    weights = outcome.weights
-    if outcome.without is not None:
-        weights = [0 if y == outcome.without else w for y, w in enumerate(weights)]
+    weights = _left(outcome)
     if outcome.by is None:
         return draws.choose(weights)
     if isinstance(outcome.by, _RunRace | _DrawnRace):
         return outcome.by.winner(weights)
     assert isinstance(outcome.by, _RunUniform | _DrawnUniform)
     return _inverse(outcome.by, weights)
+
+
+def _left(outcome: Replace) -> Weights:
+    """The weights without the token that is left out."""
+    if outcome.without is None:
+        return outcome.weights
+    return [0 * w if y == outcome.without else w for y, w in enumerate(outcome.weights)]
 
 
 def _inverse(uniform: Uniform, weights: Weights) -> int:
