@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
@@ -456,16 +457,18 @@ class _Pool:
         """The mass that each token gets."""
         whole = _whole(self.weights)
         shares = [weight / whole for weight in self.weights]
-        scale = sum_of(self.fresh)
-        left_out: list[Number] = [0] * len(shares)
-        for x, mass in self.without.items():
-            if shares[x] == 1:
-                raise NoLawError(
-                    "This rule divides 0 by 0: without the rejected token no weight is left."
-                )
-            left_out[x] = mass / (1 - shares[x])
-        scale += sum_of(left_out)
-        law = [share * (scale - own) for share, own in zip(shares, left_out, strict=True)]
+        fresh = sum_of(self.fresh)
+        law = [share * fresh for share in shares]
+        if self.without:
+            rests, left_out = _others(shares), [0 * share for share in shares]
+            for x, mass in self.without.items():
+                if not rests[x]:
+                    raise NoLawError(
+                        "This rule divides 0 by 0: without the rejected token no weight is left."
+                    )
+                left_out[x] = mass / rests[x]
+            scales = _others(left_out)
+            law = [a + b * scale for a, b, scale in zip(law, shares, scales, strict=True)]
         if self.ranges:
             law = [a + b for a, b in zip(law, _swept(shares, self.ranges), strict=True)]
         # Who wins the second race does not depend on who won the first.
@@ -476,6 +479,16 @@ class _Pool:
                 for a, b in zip(law, second_winner(weights, self.weights, first), strict=True)
             ]
         return law
+
+
+def _others(numbers: Weights) -> list[Number]:
+    """For each number the sum of all others; in floats from both ends, for nothing to cancel."""
+    if not any(isinstance(number, float) for number in numbers):
+        whole = sum_of(numbers)
+        return [whole - number for number in numbers]
+    before = accumulate(numbers[:-1], initial=0.0)
+    after = [*accumulate(reversed(numbers[1:]), initial=0.0)]
+    return [a + b for a, b in zip(before, reversed(after), strict=True)]
 
 
 def _swept(

@@ -51,7 +51,7 @@ def all_fractions(law):
 
 
 @given(ticket_pairs())
-@settings(max_examples=150)
+@settings(max_examples=80)
 @example(WORKED)
 @example(DISJOINT)
 @example((fractions("1"), fractions("1")))
@@ -68,7 +68,7 @@ def test_the_right_rule_has_the_law_of_the_experiment(pair):
 
 
 @given(law_pairs())
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_the_right_rule_gives_p_for_every_pair(pair):
     p, q = pair
     law = step_law(step_rule(p, q), len(p))
@@ -96,8 +96,10 @@ def test_the_experiments_with_other_urns(pair):
 def test_the_parts_of_a_rule_can_be_changed_one_by_one(pair, data):
     p, q = pair
     n = len(p)
-    proposal, owed = data.draw(
-        ticket_pairs().filter(lambda laws: len(laws[0]) == n) | st.just(pair)
+    laws = st.lists(st.integers(0, 9), min_size=n, max_size=n).filter(any)
+    proposal, owed = (
+        tuple(Fraction(part, sum(parts)) for part in parts)
+        for parts in (data.draw(laws), data.draw(laws))
     )
     chances = data.draw(st.lists(st.fractions(0, 1, max_denominator=9), min_size=n, max_size=n))
     law = step_law(
@@ -148,7 +150,7 @@ def test_fractions_stay_exact_where_floats_cannot():
 
 
 @given(st.lists(st.fractions(-1, 2, max_denominator=12), max_size=5))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_a_number_is_compared_as_one_number(thresholds):
     def run(draws):
         u = draws.uniform()
@@ -203,7 +205,7 @@ def cells(p, q, weights):
 
 
 @given(ticket_pairs(), st.data())
-@settings(max_examples=150)
+@settings(max_examples=80)
 @example(FOUR, None)
 def test_a_shared_number_against_a_grid(pair, data):
     p, q = pair
@@ -257,9 +259,8 @@ def second_by_pairs(q, r, x):
             ringing = [z for z in others if r[z] and q[z] / r[z] <= low]
             slope = r[y] + sum(r[z] for z in ringing)
             height = q[x] + sum(q[z] for z in others if z not in ringing)
-            mass += (
-                1 / (height + slope * low) - (0 if high is None else 1 / (height + slope * high))
-            ) / slope
+            until = 0 if high is None else 1 / (height + slope * high)
+            mass += (1 / (height + slope * low) - until) / slope
         law.append(r[y] * mass)
     return law
 
@@ -277,7 +278,7 @@ def races(draw):
 
 
 @given(races())
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_a_second_winner_by_the_joint_law_of_the_clocks(race):
     q, r, x = race
     whole_q, whole_r = sum(q), sum(r)
@@ -302,9 +303,9 @@ def test_a_second_winner_by_a_double_integral():
 
         # Divided by P(x first) = q(x), which cancels the density of x's clock.
         mass, _ = integrate.dblquad(
-            density, 0, 60, lambda t, y=y: q[y] * t / r[y], 120, epsabs=1e-7, epsrel=1e-7
+            density, 0, 60, lambda t, y=y: q[y] * t / r[y], 120, epsabs=1e-5, epsrel=1e-5
         )
-        assert mass == pytest.approx(law[y], abs=1e-5)
+        assert mass == pytest.approx(law[y], abs=1e-4)
 
 
 def test_the_clocks_of_a_race_run_on():
@@ -368,7 +369,7 @@ def leaves(draw):
 
 
 @given(leaves())
-@settings(max_examples=250)
+@settings(max_examples=120)
 def test_a_replacement_handed_over_is_a_replacement_drawn(leaf):
     p, q, weights, by, without = leaf
 
@@ -626,8 +627,8 @@ RULES = {
 def test_draws_have_the_law(name, kind):
     p, q = (tuple(map(kind, vector)) for vector in FOUR)
     law = step_law(RULES[name](p, q), 4)
-    counts = draw(RULES[name](p, q), 3000, 4, np.random.default_rng(5))
-    assert sum(counts) == 3000
+    counts = draw(RULES[name](p, q), 2500, 4, np.random.default_rng(5))
+    assert sum(counts) == 2500
     assert fits(counts, law.output)
     assert not fits(counts, (0.25, 0.3, 0.3, 0.15))
 
