@@ -370,12 +370,25 @@ def _cut(law: Weights, top_k: int | None = None, top_p: Number | None = None) ->
             mass, kept = mass + law[order[kept]], kept + 1
         order = order[:kept]
     if top_k is not None:
-        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+        if isinstance(top_k, bool) or not isinstance(top_k, int | np.integer) or top_k < 1:
             raise LabError(f"top_k is {top_k}; accepted is a whole number from 1.")
         order = order[:top_k]
     left = set(order)
     whole = sum_of([law[x] for x in order])
     return tuple(mass / whole if x in left else 0 * mass for x, mass in enumerate(law))
+
+
+def _floored(p: Weights, q: Weights, floor: Number) -> Play:
+    if not floor >= 0:
+        raise LabError(f"The floor is {floor}; accepted is 0 or more.")
+    return step_rule(p, q, replacement=tuple(max(a - b, floor) for a, b in zip(p, q, strict=True)))
+
+
+def _unfiltered_target(
+    p: Weights, q: Weights, top_k: int | None = None, top_p: Number | None = None
+) -> Play:
+    _cut(p, top_k, top_p)  # refuses what nobody can ask for
+    return step_rule(p, q)
 
 
 def _as_asked(
@@ -387,15 +400,8 @@ def _as_asked(
 def _read_whole(text: str) -> int:
     value = parse_number(text)
     if value.denominator != 1:
-        raise LabError(f"“{text}” is no whole number; accepted is one from 1.")
+        raise LabError(f"“{text}” is no whole number; accepted are 0, 1, 2 and so on.")
     return int(value)
-
-
-def _read_floor(text: str) -> Fraction:
-    value = parse_number(text)
-    if value < 0:
-        raise LabError("The floor is negative; accepted is 0 or more.")
-    return value
 
 
 def _read_order(text: str) -> tuple[int, ...]:
@@ -569,11 +575,9 @@ _STEP_MISTAKES = (
             r = np.maximum(p - q, floor)  # ←
             return rng.choice(n, p=r / r.sum())
             """),
-        lambda p, q, floor: step_rule(
-            p, q, replacement=tuple(max(a - b, floor) for a, b in zip(p, q, strict=True))
-        ),
+        _floored,
         _pair("0.6, 0.3, 0.1", "0.5, 0.3, 0.2"),
-        (Parameter("floor", "Floor", "0.00001", _read_floor, optional=False),),
+        (Parameter("floor", "Floor", "0.00001", parse_number, optional=False),),
     ),
     StepMistake(
         "softmax-residual",
@@ -707,7 +711,7 @@ _STEP_MISTAKES = (
         "the target is not cut as it was asked for",
         "biased",
         RIGHT_CODE.replace("q[x]):", "q[x]):  # ← p as it was before top_k"),
-        lambda p, q, top_k=None, top_p=None: step_rule(p, q),
+        _unfiltered_target,
         _THREE,
         (_TOP_K, Parameter("top_p", "top_p (empty: none)", "", parse_number)),
         _as_asked,
