@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from textwrap import dedent
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from lab.block import Law, generated_law, target_law
 from lab.block import Rule as BlockRule
-from lab.errors import LabError
+from lab.errors import LabError, LengthError
 from lab.models import Model, ModelLike, table
 from lab.rules import (
     Again,
@@ -42,7 +43,7 @@ from lab.rules import (
     sum_of,
 )
 from lab.step import ExactStep, exact_step, law_pair
-from lab.vectors import Exact, parse_number, parse_vector
+from lab.vectors import Exact, convert, parse_number, parse_vector
 
 Verdict = Literal[
     "biased", "right but slower", "right law but dependent draws", "only wrong in finite precision"
@@ -960,3 +961,37 @@ def shown(mistake: StepMistake, p: Exact, q: Exact, **parameters: object) -> Sho
 def shown_on(p: Exact, q: Exact) -> tuple[Shown, ...]:
     """Every mistake of one step on this p and q, with its default parameters, by distance."""
     return tuple(sorted((shown(m, p, q) for m in _STEP_MISTAKES), key=lambda each: each.order))
+
+
+def nearest(law: Values, p: Values, q: Values) -> list[tuple[str, float]]:
+    """Somebody's law held against the gallery: slug and total variation distance, nearest first.
+
+    The right rule stands among the mistakes as "right". Left out are those that get stuck on this
+    p and q, those in blocks, and those whose output is p whatever p and q are.
+
+    Parameters
+    ----------
+    law, p, q : shape (n,), as for `one_step`
+        What comes out of the sampler, as exact masses or as shares of its draws; target; draft.
+
+    Raises
+    ------
+    LabError
+        As `one_step` does for p and q, and when `law` has another number of entries.
+
+    >>> nearest([0.351, 0.388, 0.261], [0.5, 0.3, 0.2], [0.2, 0.3, 0.5])[0][0]
+    'resample-from-target'
+    """
+    target, _ = _numbers(p, q)
+    mine = [float(mass) for mass in convert(law, "law")]
+    if len(mine) != len(target):
+        raise LengthError(
+            f"The law has {len(mine)} entries and p {len(target)}; accepted is one for each token."
+        )
+    found = [("right", variation(mine, [float(mass) for mass in target]))]
+    for slug, mistake in STEP_MISTAKES.items():
+        if mistake.verdict == "biased" and mistake.wanted is None:
+            with suppress(NoLawError):
+                theirs = [float(mass) for mass in mistake.law(p, q)]
+                found.append((slug, variation(mine, theirs)))
+    return sorted(found, key=lambda each: each[1])

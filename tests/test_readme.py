@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lab import MISTAKES
+from lab.evidence import draws_needed, power
 from lab.scenario import WORKED_EXAMPLE
 
 ROOT = Path(__file__).parents[1]
@@ -46,7 +48,7 @@ def vectors(text: str) -> list[tuple[Fraction, ...]]:
 
 def test_the_lesson_has_the_numbers_of_the_worked_example():
     step = WORKED_EXAMPLE.scenario.step
-    lesson = README.partition("five minutes")[2].partition("## For a programmer")[0]
+    lesson = README.partition("five minutes")[2].partition("## A second lesson")[0]
     assert vectors(lesson) == [
         step.target,
         step.draft,
@@ -56,6 +58,15 @@ def test_the_lesson_has_the_numbers_of_the_worked_example():
     ]
     assert f"both are {float(step.rejection)}" in lesson
     assert f"Success p to {float(step.residual[1])}" in lesson
+
+
+def test_the_lesson_on_mistakes_has_their_numbers():
+    p, q = WORKED_EXAMPLE.scenario.target, WORKED_EXAMPLE.scenario.draft
+    law = MISTAKES["resample-from-target"].law(p, q)
+    lesson = README.partition("## A third lesson")[2].partition("##")[0]
+    assert vectors(lesson) == [p, q, law]
+    assert f"About {draws_needed(law, p)}" in lesson
+    assert power(law, p, 50) < 0.5
 
 
 @pytest.mark.parametrize("command", ["make run", "make test"])

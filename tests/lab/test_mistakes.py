@@ -25,7 +25,7 @@ from lab import MISTAKES, LabError, one_step
 from lab.block import distance
 from lab.errors import LengthError, TotalError
 from lab.evidence import draws_needed
-from lab.mistakes import RIGHT_CODE, STEP_MISTAKES, VERDICTS, shown_on, variation
+from lab.mistakes import RIGHT_CODE, STEP_MISTAKES, VERDICTS, nearest, shown_on, variation
 from lab.rules import NoLawError, draw, outcome_law, step_rule, token_of
 
 WORKED = fractions("1/5 1/2 3/10"), fractions("3/5 1/5 1/5")
@@ -952,3 +952,19 @@ def test_equals_stay_in_the_order_of_the_gallery():
 def test_variation():
     assert variation(fractions("1/2 1/2 0"), fractions("0 1/2 1/2")) == Fraction(1, 2)
     assert variation((0.5, 0.5), (0.25, 0.75)) == 0.25
+
+
+def test_a_sampler_is_held_against_the_gallery():
+    p, q = THREE
+    for slug in ("resample-from-target", "shared-uniform", "no-coin"):
+        witness = STEP_MISTAKES[slug].witness
+        found = nearest(STEP_MISTAKES[slug].law(*witness), *witness)
+        assert found[0] == (slug, 0.0)
+        assert [far for _, far in found] == sorted(far for _, far in found)
+        assert "right" in dict(found)
+    assert nearest(p, p, q)[0] == ("right", 0.0)
+    assert nearest([0.2, 0.3, 0.5], [0.5, 0.3, 0.2], [0.2, 0.3, 0.5])[0][0] == "always-accept"
+    stuck = nearest(DISJOINT[1], *DISJOINT)
+    assert "redraw-until-accepted" not in dict(stuck)
+    with pytest.raises(LengthError, match="law has 2 entries and p 3"):
+        nearest([0.5, 0.5], p, q)
