@@ -365,7 +365,9 @@ def _table(bars: Sequence[_Bar], lines: dict[str, Exact], labels: Sequence[str])
 
 def _shape(labels: Sequence[str]) -> tuple[bool, bool]:
     """What of the labels decides the template: whether they are turned, whether bars are few."""
-    return sum(map(len, labels)) + 2 * len(labels) > 80, len(labels) <= 12
+    # On a phone a band is as wide as a dozen letters, even with few tokens.
+    turned = sum(map(len, labels)) + 2 * len(labels) > 80 or max(map(len, labels)) > 14
+    return turned, len(labels) <= 12
 
 
 def _x(turned: bool, **options: Any) -> alt.X:  # noqa: ANN401
