@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from lab.errors import EntryError, FileError
@@ -145,8 +145,8 @@ def read_csv(data: bytes) -> tuple[tuple[str, ...], Exact, Exact]:
     """
     if len(data) > MOST_BYTES:
         raise FileError(f"The file has {len(data):,} bytes; up to {MOST_BYTES:,} are accepted.")
-    text = _decoded(data)
-    lines = [line for line in _rows(text) if any(cell.strip() for cell in line)]
+    text = decoded(data)
+    lines = [line for line in split_rows(text) if any(cell.strip() for cell in line)]
     if not lines:
         raise FileError("The file is empty; accepted is a CSV file with the columns token, p, q.")
     header, *body = lines
@@ -170,7 +170,7 @@ def read_csv(data: bytes) -> tuple[tuple[str, ...], Exact, Exact]:
     for name in ("p", "q"):
         cells = (line[places[name]] for line in body)
         try:
-            vectors[name] = parse_entries(map(_unmarked, cells), name)
+            vectors[name] = parse_entries(map(unmarked, cells), name)
         except EntryError as fault:
             raise FileError(f"In the file, {fault}") from None
         _require_agreement(header, body, name, vectors[name])
@@ -186,7 +186,7 @@ def _require_agreement(
         return
     for number, (line, value) in enumerate(zip(body, exact, strict=True), start=1):
         cell = line[names.index(name)]
-        (shown,) = parse_entries([_unmarked(cell)], name)
+        (shown,) = parse_entries([unmarked(cell)], name)
         if abs(shown - value) > KEPT_BY_SPREADSHEETS * value:
             raise FileError(
                 f"Row {number} below the header has {cell} in the column {name} and {value} in "
@@ -194,12 +194,13 @@ def _require_agreement(
             )
 
 
-def _unmarked(cell: str) -> str:
+def unmarked(cell: str) -> str:
     """A number's cell without the mark that keeps spreadsheets from reading it as a date."""
     return cell.strip().removeprefix("'")
 
 
-def _decoded(data: bytes) -> str:
+def decoded(data: bytes) -> str:
+    """The text of a file in UTF-8, or in UTF-16 with a byte-order mark."""
     marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     encoding = "utf-16" if data.startswith(marks) else "utf-8-sig"
     try:
@@ -211,7 +212,8 @@ def _decoded(data: bytes) -> str:
         ) from None
 
 
-def _rows(text: str) -> Iterable[list[str]]:
+def split_rows(text: str) -> list[list[str]]:
+    """The cells of each line of a CSV file, whatever separates them."""
     first = text.lstrip("\r\n").split("\n", 1)[0]
     if match := re.fullmatch(r"sep=(.)\r?", first):  # a hint that some spreadsheets write
         delimiter, text = match[1], text.lstrip("\r\n").split("\n", 1)[-1]

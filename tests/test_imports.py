@@ -22,16 +22,17 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("figures", "labels"),
     ("vectors",),
-    ("step", "binomial", "groups", "models", "wheel", "rules", "evidence"),
+    ("step", "binomial", "groups", "models", "wheel", "rules", "evidence", "rows"),
     ("prediction", "display", "block", "worth", "draws", "mistakes", "feedback", "precision"),
-    ("audit",),
-    ("scenario", "pairs", "tables", "material", "report", "charts"),
+    ("claims", "suspects", "findings", "audit"),
+    ("scenario", "pairs", "tables", "material", "report", "charts", "__main__"),
 )
 ORDER = [name for layer in LAYERS for name in layer]
 OUTSIDE = {  # what a layer may use besides the standard library
     "lab": {"numpy"},
     "lab.charts": {"numpy", "altair", "pyarrow"},
     "lab.evidence": {"numpy", "scipy"},
+    "lab.material": {"numpy", "ml_dtypes"},
     "lab.precision": {"numpy", "ml_dtypes"},
 }
 PARTS, PAGES, APP = "pages.parts", "pages", "app"

@@ -1,0 +1,434 @@
+"""What rows of p and q hold, in one pass: totals, α, Z, and how far rounding explains them.
+
+Everything is accumulated in float64, in which every float16, bfloat16 and float32 is a number. Two
+rows of float16 are summed as whole numbers of 2⁻²⁴ instead, which is exact, and quicker than
+NumPy's conversion of float16.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.errors import EntryError, LabError, LengthError
+from lab.vectors import MOST_DIGITS, Exact, parse_number, parse_vector, total
+
+MOST_TOKENS = 2_000_000
+"""Tokens a row may have: several times the largest vocabulary there is."""
+
+MOST_EXACT = 20_000
+"""Entries of a vector or matrix that are kept as fractions; more become float64."""
+
+PRECISION = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""Binary digits of a number in each type that rows may come in."""
+
+SMALLEST = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
+"""The distance between the numbers next to 0."""
+
+COMPUTED_IN = ("float32", "float64")
+"""Types that laws are not only stored but normalised in."""
+
+_UNIT = 2.0**-24  # every float16 is a whole number of these
+_LARGE = 2048  # below this bit pattern, that of 2⁻¹³, pattern and number of units are the same
+_TWO = 0x4000  # the bit pattern of 2.0: no entry of a law, and none with a sign, lies above
+_WORD = 8  # bytes of a mask that are looked at together
+
+
+Row: TypeAlias = Any
+"""One row: a tuple of Fraction, or an array of a float type."""
+
+Values: TypeAlias = Any
+"""What people hand over: arrays, lists, texts, or anything with `shape`, `dtype` and rows."""
+
+
+class Rows(Protocol):
+    """Rows that are fetched one at a time; each may be overwritten by the next."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None: ...
+
+    def __getitem__(self, position: int, /) -> Row: ...
+
+
+class ExactRows:
+    """Rows of fractions."""
+
+    dtype = None
+
+    def __init__(self, rows: Sequence[Exact]) -> None:
+        self.rows = tuple(rows)
+        self.shape = (len(self.rows), len(self.rows[0]))
+
+    def __getitem__(self, position: int, /) -> Exact:
+        return self.rows[position]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What one pass over a row of p and a row of q gives.
+
+    Attributes
+    ----------
+    target_total, draft_total : Σ p and Σ q
+    acceptance : α = Σ min(p, q)
+    rejection : Z = Σ max(0, p − q); above 0 exactly when an entry of p exceeds that of q
+    excess : Σ max(0, q − p); above 0 exactly when an entry of q exceeds that of p
+    """
+
+    target_total: Fraction | float
+    draft_total: Fraction | float
+    acceptance: Fraction | float
+    rejection: Fraction | float
+    excess: Fraction | float
+
+
+def type_name(rows: Rows) -> str:
+    """The name of the float type of `rows`, or ``"exact"``."""
+    return "exact" if rows.dtype is None else str(np.dtype(rows.dtype).name)
+
+
+def as_rows(values: Values, name: str, *, whole: bool = False) -> Rows:
+    """One row or a matrix of rows, from whatever holds numbers.
+
+    Parameters
+    ----------
+    values : array, sequence, text, or anything with `shape`, `dtype` and rows by index
+        Shape (n,) or (positions, n), n ≥ 1. Float arrays keep their type (float16, bfloat16,
+        float32, float64) and are not copied; lists with a Python float become float64; whole
+        numbers, fractions, decimals and texts stay exact up to `MOST_EXACT` entries. Negative,
+        infinite and missing (NaN) entries are let through: finding them is an audit's work.
+    name : str
+        What the vector is called in messages.
+    whole : bool
+        Whether these are counts: arrays of whole numbers then stay as they are.
+
+    Raises
+    ------
+    LabError
+        When the shape or the type is another; it says what is accepted.
+    """
+    if isinstance(values, str):
+        return ExactRows([parse_vector(values, name)])
+    if not hasattr(values, "shape") or not hasattr(values, "dtype"):
+        return _from_lists(values, name)
+    shape = tuple(values.shape)
+    if len(shape) not in (1, 2) or 0 in shape:
+        raise LengthError(
+            f"{name} has the shape {shape}; accepted is a row of tokens, or a matrix with a row "
+            "for each position."
+        )
+    if shape[-1] > MOST_TOKENS:
+        raise LengthError(f"{name} has {shape[-1]:,} tokens; up to {MOST_TOKENS:,} are accepted.")
+    if values.dtype is not None:
+        kind = np.dtype(values.dtype)
+        if kind.kind == "O":
+            return _from_lists(np.asarray(values).tolist(), name)
+        if kind.kind in "iu" and not whole:
+            if math.prod(shape) <= MOST_EXACT:
+                return _from_lists(np.asarray(values).tolist(), name)
+            values = np.asarray(values, np.float64)
+        elif kind.kind not in "iu" and kind.name not in PRECISION:
+            raise LabError(
+                f"{name} has the type {kind}; accepted are float16, bfloat16, float32, float64 "
+                "and whole numbers."
+            )
+    if len(shape) == 1:
+        return np.asarray(values)[np.newaxis]
+    rows: Rows = values
+    return rows
+
+
+def _from_lists(values: Values, name: str) -> Rows:
+    if isinstance(values, bytes | dict) or not hasattr(values, "__iter__"):
+        raise LabError(f"{name} is no list of numbers; accepted is a row or a matrix of them.")
+    rows = list(values)
+    if not rows:
+        raise LengthError(f"{name} has no entries; at least one is accepted.")
+    nested = [hasattr(row, "__len__") and not isinstance(row, str) for row in rows]
+    if not all(nested):
+        if any(nested):
+            raise LengthError(f"{name} mixes rows and numbers; accepted is a row or a matrix.")
+        rows = [rows]
+    if any(len(row) != len(rows[0]) for row in rows) or not len(rows[0]):
+        bad, row = next(
+            (n, row) for n, row in enumerate(rows, 1) if len(row) != len(rows[0]) or not len(row)
+        )
+        raise LengthError(
+            f"{name}, row {bad} has {len(row)} entries and row 1 has {len(rows[0])}; accepted "
+            "are rows of one length, with at least one entry."
+        )
+    if len(rows[0]) > MOST_TOKENS:
+        raise LengthError(
+            f"{name} has {len(rows[0]):,} tokens; up to {MOST_TOKENS:,} are accepted."
+        )
+    names = [name] if len(rows) == 1 else [f"{name}, row {n}" for n in range(1, len(rows) + 1)]
+    read = [
+        [number(entry, row_name, n) for n, entry in enumerate(row, 1)]
+        for row, row_name in zip(rows, names, strict=True)
+    ]
+    return from_numbers(read, names)
+
+
+def number(entry: object, name: str, position: int) -> Fraction | float:
+    """One number: floats as they are, NaN and infinities too; everything else as a fraction.
+
+    Raises `EntryError`, naming the entry.
+    """
+    if isinstance(entry, np.generic):
+        entry = entry.item()
+    if isinstance(entry, float):
+        return entry
+    if isinstance(entry, str):
+        text = entry.strip().lower().replace("∞", "inf").replace("infinity", "inf")
+        if text.lstrip("+-") in ("nan", "inf"):
+            return float(text)
+        try:
+            return parse_number(entry)
+        except LabError as fault:
+            raise EntryError(name, position, entry.strip(), str(fault)) from None
+    if isinstance(entry, bool) or entry is None:
+        raise EntryError(name, position, str(entry), "it is not a number; accepted are numbers.")
+    value: Any = entry
+    try:
+        return Fraction(value)
+    except OverflowError:
+        return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise EntryError(name, position, str(entry), "it is not a number; accepted are numbers.")
+
+
+def from_numbers(read: Sequence[Sequence[Fraction | float]], names: Sequence[str]) -> Rows:
+    """Rows of fractions, or of float64 when an entry is a float or there are too many."""
+    exact = [tuple(entry for entry in row if isinstance(entry, Fraction)) for row in read]
+    if (
+        all(len(left) == len(row) for left, row in zip(exact, read, strict=True))
+        and sum(map(len, read)) <= MOST_EXACT
+        and all(map(_is_quick, exact))
+    ):
+        return ExactRows(exact)
+    floats = np.empty((len(read), len(read[0])))
+    for i, (row, name) in enumerate(zip(read, names, strict=True)):
+        for j, entry in enumerate(row):
+            try:
+                floats[i, j] = float(entry)
+            except OverflowError:
+                raise EntryError(
+                    name, j + 1, "…", "it is too large for floats; accepted are laws."
+                ) from None
+    return floats
+
+
+def _is_quick(row: Exact) -> bool:
+    """Whether exact sums of the row are quick: its common denominator is not too long."""
+    common = 1
+    for value in row:
+        common = math.lcm(common, value.denominator)
+        if common.bit_length() > MOST_DIGITS * math.log2(10):
+            return False
+    return True
+
+
+class Meter:
+    """Measures rows of p and q of one length and type; the buffers are made once.
+
+    Parameters
+    ----------
+    tokens : int
+        The length of the rows.
+    target, draft : str
+        Their types, as `type_name` says.
+    """
+
+    def __init__(self, tokens: int, target: str, draft: str) -> None:
+        self.tokens = tokens
+        self.exact = target == draft == "exact"
+        self.halves = target == draft == "float16"
+        self._made: dict[str, npt.NDArray[Any]] = {}
+
+    def _buffer(self, name: str, size: int, kind: type[np.generic]) -> npt.NDArray[Any]:
+        if name not in self._made:
+            self._made[name] = np.zeros(size, kind)
+        return self._made[name]
+
+    def measure(self, target: Row, draft: Row) -> Measures | None:
+        """The measures of a row of p and a row of q; None when an entry is no probability's.
+
+        That is: NaN, infinite or negative. `bad_entries` says which.
+        """
+        if self.exact:
+            return self._of_fractions(target, draft)
+        if self.halves:
+            found = self._of_halves(target, draft)
+            if found is not None:
+                return found
+        return self._of_floats(target, draft)
+
+    def _of_fractions(self, p: Exact, q: Exact) -> Measures | None:
+        if min(p) < 0 or min(q) < 0:
+            return None
+        accepted = tuple(map(min, p, q))
+        sums = total(p), total(q), total(accepted)
+        return Measures(*sums, sums[0] - sums[2], sums[1] - sums[2])
+
+    def _of_floats(self, target: Row, draft: Row) -> Measures | None:
+        p, q = self.widen(target, "p"), self.widen(draft, "q")
+        accepted = self._buffer("accepted", self.tokens, np.float64)
+        rest = self._buffer("rest", self.tokens, np.float64)
+        np.minimum(p, q, out=accepted)
+        # A NaN in either is one in the minimum, and fails the first comparison.
+        low = np.minimum.reduce(accepted)
+        if not (low >= 0 and np.maximum.reduce(p) < np.inf and np.maximum.reduce(q) < np.inf):
+            return None
+        add = np.add.reduce
+        sums = float(add(p)), float(add(q)), float(add(accepted))
+        np.subtract(p, accepted, out=rest)
+        rejection = float(add(rest))
+        np.subtract(q, accepted, out=rest)
+        return Measures(*sums, rejection, float(add(rest)))
+
+    def _of_halves(self, target: Row, draft: Row) -> Measures | None:
+        """Exact sums of two rows of float16; None when an entry is 2 or more, or has a sign.
+
+        The bit pattern of a number below 2⁻¹³ is that number in units of 2⁻²⁴, and patterns
+        without a sign are in the order of their numbers. So the patterns are summed as they
+        stand, and only those of larger entries, at most 2¹³ in a law, are looked up.
+        """
+        p, q = target.view(np.uint16), draft.view(np.uint16)
+        either = self._buffer("either", self.tokens, np.uint16)
+        np.bitwise_or(p, q, out=either)
+        if np.maximum.reduce(either) >= _TWO:
+            return None
+        mask = self._buffer("mask", -(-self.tokens // _WORD) * _WORD, np.bool_)
+        np.greater_equal(either, _LARGE, out=mask[: self.tokens])
+        large = _places(mask)
+        p_large, q_large = p.take(large), q.take(large)
+        smaller = np.minimum(p, q, out=either)
+        units = _units()
+        p_sum, q_sum, accepted = (
+            _sum_of_patterns(row) + int(np.add.reduce(units.take(above) - above, dtype=np.int64))
+            for row, above in (
+                (p, p_large),
+                (q, q_large),
+                (smaller, np.minimum(p_large, q_large)),
+            )
+        )
+        sums = (p_sum, q_sum, accepted, p_sum - accepted, q_sum - accepted)
+        return Measures(*(count * _UNIT for count in sums))
+
+    def widen(self, row: Row, name: str) -> npt.NDArray[np.float64]:
+        """`row` in float64: itself, or in a buffer of that name."""
+        if not isinstance(row, tuple) and row.dtype == np.float64 and row.dtype.isnative:
+            same: npt.NDArray[np.float64] = row
+            return same
+        wide = self._buffer(f"wide {name}", len(row), np.float64)
+        if isinstance(row, tuple):
+            wide[:] = [float(entry) for entry in row]
+        elif row.dtype == np.float16:
+            # A table of all float16 is some ten times as fast as NumPy's conversion.
+            np.take(_float16(), row.view(np.uint16), out=wide, mode="clip")
+        elif row.dtype.name == "bfloat16":
+            bits = self._buffer(f"bits {name}", len(row), np.uint32)
+            np.copyto(bits, row.view(np.uint16))
+            np.left_shift(bits, 16, out=bits)
+            np.copyto(wide, bits.view(np.float32))
+        else:
+            np.copyto(wide, row)
+        return wide
+
+
+def _sum_of_patterns(row: npt.NDArray[np.uint16]) -> int:
+    """The sum of bit patterns below that of 2.0: of four together there is no overflow."""
+    head = row.size - row.size % 4
+    folded = np.add.reduce(row[:head].reshape(4, -1), axis=0, dtype=np.uint16)
+    tail = np.add.reduce(row[head:], dtype=np.int64)
+    return int(np.add.reduce(folded, dtype=np.int64) + tail)
+
+
+def _places(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Where a mask of few is set; twice as fast as `np.flatnonzero`, as most words are empty."""
+    words = np.flatnonzero(mask.view(np.uint64) != 0)
+    inside = np.flatnonzero(mask.reshape(-1, _WORD).take(words, axis=0))
+    places: npt.NDArray[np.int64] = words.take(inside // _WORD) * _WORD + inside % _WORD
+    return places
+
+
+_tables: dict[str, npt.NDArray[Any]] = {}
+
+
+def _units() -> npt.NDArray[Any]:
+    """For each bit pattern below that of 2.0, its float16 as a number of 2⁻²⁴."""
+    if "units" not in _tables:
+        _tables["units"] = (_float16()[:_TWO] / _UNIT).astype(np.int32)
+    return _tables["units"]
+
+
+def _float16() -> npt.NDArray[np.float64]:
+    """For each bit pattern its float16."""
+    if "float16" not in _tables:
+        patterns = np.arange(1 << 16, dtype=np.uint16)
+        with np.errstate(invalid="ignore"):
+            _tables["float16"] = patterns.view(np.float16).astype(np.float64)
+    return _tables["float16"]
+
+
+def bad_entries(row: Row) -> dict[str, npt.NDArray[np.int64]]:
+    """Entries, from 0, that no probability has: ``"nan"``, ``"infinite"`` and ``"negative"``."""
+    if isinstance(row, tuple):
+        negative = [n for n, entry in enumerate(row) if entry < 0]
+        return {"negative": np.array(negative, np.int64)} if negative else {}
+    wide = Meter(len(row), "float64", "float64").widen(row, "row")
+    masks = {
+        "nan": np.isnan(wide),
+        "infinite": np.isinf(wide),
+        "negative": (wide < 0) & np.isfinite(wide),
+    }
+    return {kind: np.flatnonzero(mask) for kind, mask in masks.items() if mask.any()}
+
+
+def explained(total: float, tokens: int, kind: str) -> float:
+    """How far from 1 a law of so many tokens may sum because it is in a float type.
+
+    Each stored entry is at most half a unit in the last place from the true one: at most 2⁻ᵈ of
+    its own size with d binary digits, and half the `SMALLEST` distance near 0. In the types that
+    laws are also normalised in (`COMPUTED_IN`) the divisor adds its own roundings, one for the
+    total and one for each of the log₂ n levels of a sum by halves. What summing in float64 adds
+    here is n · 2⁻⁵³ of the total at most, except for float16, whose sums are exact. These are
+    bounds, not estimates: no law that was stored that way misses 1 by more.
+    """
+    if kind == "exact":
+        return 0.0
+    unit = 2.0 ** -PRECISION[kind]
+    roundings = 1.0
+    if kind in COMPUTED_IN:
+        roundings += 1 + math.ceil(math.log2(tokens)) if tokens > 1 else 1
+    size = max(1.0, total)
+    summing = 0.0 if kind == "float16" else tokens * 2.0**-53 * size
+    return unit * roundings * size + tokens * SMALLEST[kind] / 2 + summing
+
+
+def narrower(row: Row, kind: str) -> str | None:
+    """The narrowest float type that holds every entry of a float row exactly, if not its own."""
+    if kind not in COMPUTED_IN:
+        return None
+    for name in ("bfloat16", "float16", "float32"):
+        if PRECISION[name] >= PRECISION[kind]:
+            return None
+        if name == "bfloat16":
+            floats = row.astype(np.float32)
+            same = bool((floats == row).all()) and not (floats.view(np.uint32) & 0xFFFF).any()
+        else:
+            with np.errstate(over="ignore"):
+                same = bool((row.astype(name) == row).all())
+        if same:
+            return name
+    return None

@@ -1,0 +1,672 @@
+"""Audits against laws from the tickets' oracle, and faults that were planted on purpose."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from oracle import fractions, from_target, play, without_the_rejected
+from strategies import FLOATS, float_pairs, law_pairs, ticket_pairs
+
+from lab import MISTAKES, Audit, Finding, LabError, audit
+from lab import evidence as evidence_module
+from lab.audit import UNDIVIDED
+from lab.errors import LengthError
+from lab.findings import MOST_KEPT, TITLES
+from lab.rows import Meter, explained
+from lab.suspects import LONGEST, suspects
+
+WORKED = fractions("1/5 1/2 3/10"), fractions("3/5 1/5 1/5")
+KINDS = ("float16", "bfloat16", "float32", "float64")
+
+
+def dtype(kind):
+    return np.dtype(ml_dtypes.bfloat16 if kind == "bfloat16" else kind)
+
+
+def stored(law, kind):
+    """A law as a float type stores it, each entry rounded once."""
+    return np.array([float(mass) for mass in law]).astype(dtype(kind))
+
+
+def kinds(found: Audit):
+    return {finding.kind for finding in found.findings}
+
+
+def only(found: Audit) -> Finding:
+    assert len(found.findings) == 1, found.verdict
+    return found.findings[0]
+
+
+# ---------------------------------------------------------------- clean is clean
+
+
+@given(ticket_pairs())
+def test_a_clean_scenario_with_right_claims_is_clean(pair):
+    p, q = pair
+    played = play(p, q)
+    alpha = sum(played.kept)
+    found = audit(p, q, residual=played.replacement, output=played.output, acceptance=alpha)
+    assert found.clean, found.verdict
+    assert found.verdict.startswith("Clean: ")
+    assert (found.target_type, found.draft_type) == ("exact", "exact")
+    assert found.acceptance.tolist() == [float(alpha)]
+    assert found.rejection.tolist() == [float(sum(played.owed))]
+
+
+@given(law_pairs())
+def test_any_two_laws_are_clean_as_they_are(pair):
+    assert audit(*pair).clean
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("claimed", KINDS)
+@given(pair=ticket_pairs())
+@settings(max_examples=25)
+def test_right_claims_in_floats_are_clean(kind, claimed, pair):
+    # Two laws over a small denominator differ by far more than rounding where they differ at all.
+    played = play(*pair)
+    p, q = (stored(law, kind) for law in pair)
+    claims = {} if played.replacement is None else {"residual": stored(played.replacement, claimed)}
+    found = audit(
+        p, q, output=stored(played.output, claimed), acceptance=float(sum(played.kept)), **claims
+    )
+    assert not kinds(found) - {"rejection-without-residual", "residual-without-rejection"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(pair=law_pairs(most=40))
+def test_no_law_that_was_stored_in_a_type_sums_to_something_the_type_does_not_explain(kind, pair):
+    assert "sum" not in kinds(audit(*(stored(law, kind) for law in pair)))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("size", [2, 3, 7, 100, 50_000])
+def test_softmax_in_a_type_is_explained_by_it(kind, size):
+    rng = np.random.default_rng(size)
+    for _ in range(20):
+        weights = np.exp((rng.standard_normal(size) * 4).astype(kind))
+        row = weights / weights.sum()
+        assert row.dtype == kind
+        assert audit(row, row).clean
+
+
+# ---------------------------------------------------------------- measures against fractions
+
+
+@given(float_pairs(), st.sampled_from(KINDS))
+def test_measures_against_exact_rationals(pair, kind):
+    p, q = (row.astype(dtype(kind)) for row in pair)
+    measures = Meter(len(p), kind, kind).measure(p, q)
+    left, right = ([Fraction(float(entry)) for entry in row] for row in (p, q))
+    exact = {
+        "target_total": sum(left),
+        "draft_total": sum(right),
+        "acceptance": sum(map(min, left, right)),
+        "rejection": sum(max(a - b, 0) for a, b in zip(left, right, strict=True)),
+        "excess": sum(max(b - a, 0) for a, b in zip(left, right, strict=True)),
+    }
+    for name, value in exact.items():
+        got = Fraction(getattr(measures, name))
+        assert abs(got - value) <= value * Fraction(len(p), 2**52)
+        assert (got > 0) == (value > 0)
+        if kind == "float16":
+            assert got == value
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 8, 9, 1000, 4099])
+@pytest.mark.parametrize("scale", [1e-7, 1e-4, 0.02, 1.9, 40.0])
+def test_sums_of_float16_are_exact_at_any_length_and_size(size, scale):
+    rng = np.random.default_rng(size)
+    p, q = (rng.random((2, size)) * scale).astype(np.float16)
+    measures = Meter(size, "float16", "float16").measure(p, q)
+    left, right = ([Fraction(float(entry)) for entry in row] for row in (p, q))
+    assert measures.target_total == sum(left)
+    assert measures.draft_total == sum(right)
+    assert measures.acceptance == sum(map(min, left, right))
+    assert measures.rejection == sum(max(a - b, 0) for a, b in zip(left, right, strict=True))
+
+
+def test_a_meter_is_the_same_the_second_time():
+    rng = np.random.default_rng(3)
+    rows = rng.dirichlet(np.ones(37), size=6).astype(np.float16)
+    used = Meter(37, "float16", "float16")
+    for p, q in ((rows[0], rows[1]), (rows[2], rows[3]), (rows[4], rows[5])):
+        assert used.measure(p, q) == Meter(37, "float16", "float16").measure(p, q)
+
+
+# ---------------------------------------------------------------- planted faults
+
+BAD = {"nan": np.nan, "infinite": np.inf, "negative": -0.25}
+
+
+@pytest.mark.parametrize("fault", BAD)
+@given(
+    kind=st.sampled_from(KINDS),
+    vector=st.sampled_from("pq"),
+    place=st.integers(0, 3),
+    entry=st.integers(0, 10),
+)
+@settings(max_examples=25)
+def test_bad_entries_are_found_where_they_are(fault, kind, vector, place, entry):
+    rows = {name: np.tile(np.full(11, 1 / 11).astype(dtype(kind)), (4, 1)) for name in "pq"}
+    rows[vector][place, entry] = BAD[fault]
+    finding = only(audit(**rows))
+    assert (finding.kind, finding.vector) == (fault, vector)
+    assert (finding.position, finding.entry) == (place + 1, entry + 1)
+    assert float(finding.value) == BAD[fault] or fault == "nan"
+
+
+@given(law_pairs(), st.data())
+def test_a_negative_fraction_is_found(pair, data):
+    p = list(pair[0])
+    entry = data.draw(st.integers(0, len(p) - 1))
+    p[entry] -= 2
+    found = audit(tuple(p), pair[1])
+    assert [(f.kind, f.entry) for f in found.findings] == [("negative", entry + 1)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(
+    vector=st.sampled_from("pq"), place=st.integers(0, 2), more=st.sampled_from([-1.0, 1.0, 60.0])
+)
+@settings(max_examples=12)
+def test_a_sum_beyond_what_the_type_explains_is_found(kind, vector, place, more):
+    rows = {name: np.tile(np.full(16, 1 / 16).astype(dtype(kind)), (3, 1)) for name in "pq"}
+    # Twice what is explained, or far more, and a number of the type at that.
+    limit = explained(1.0, 16, kind)
+    rows[vector][place, 5] += dtype(kind).type(more * max(2 * limit, 2.0**-7))
+    total = sum(Fraction(float(x)) for x in rows[vector][place])
+    found = [f for f in audit(**rows).findings if f.kind == "sum"]
+    assert [(f.vector, f.position) for f in found] == [(vector, place + 1)]
+    assert float(found[0].value) == float(total)
+    assert ("too much" if more > 0 else "too little") in found[0].sentence
+
+
+def test_sums_of_exact_vectors_are_exact():
+    p = [Fraction(1, 3)] * 2 + [Fraction(1, 3) + Fraction(1, 10**30)]
+    finding = only(audit(p, ["0.5", "0.25", "0.25"]))
+    assert finding.kind == "sum"
+    assert f"{'1e-30'} too much" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "amount"), [("float16", Fraction(-1, 4096)), ("bfloat16", Fraction(1, 1024))]
+)
+def test_pr05_what_half_precision_explains_is_said_with_its_size(kind, amount):
+    row = stored(fractions(["1/10"] * 10), kind)
+    found = audit(row, row)
+    assert found.clean
+    assert Fraction(found.target_defect[0]) == amount
+    (note,) = [note for note in found.notes if note.startswith("p misses 1")]
+    assert f"{float(abs(amount)):.3g}" in note
+    assert kind in note
+
+
+def test_a_row_that_was_rounded_before_is_recognised():
+    row = stored(fractions(["1/10"] * 10), "float16").astype(np.float64)
+    found = audit(row, row)
+    assert kinds(found) == {"sum"}
+    assert "float16" in found.findings[0].sentence
+
+
+def test_logarithms_are_recognised():
+    found = audit(np.log([0.25, 0.75]), [0.25, 0.75])
+    assert found.counted == {"negative": 2}
+    assert "log-probabilities" in found.findings[0].sentence
+
+
+def test_rejection_without_residual_and_its_mirror():
+    below = np.array([0.5, np.nextafter(0.5, 0)])
+    one = np.array([0.5, 0.5])
+    assert only(audit(below, one)).kind == "rejection-without-residual"
+    assert only(audit(below, one)).entry == 2
+    assert only(audit(one, below)).kind == "residual-without-rejection"
+    halves = below.astype(np.float16)
+    halves[1] = np.nextafter(halves[1], np.float16(0))
+    assert only(audit(halves, one.astype(np.float16))).kind == "rejection-without-residual"
+
+
+# ---------------------------------------------------------------- vocabularies
+
+
+def test_another_length_is_one_finding_and_each_is_still_looked_at():
+    p, q = np.full((2, 8), 1 / 8), np.full((2, 7), 1 / 7)
+    q[1, 3] = np.nan
+    found = audit(p, q)
+    assert [f.kind for f in found.findings] == ["different-vocabularies", "nan"]
+    assert "padding" in found.findings[0].sentence
+    assert found.findings[1].position == 2
+    assert np.isnan(found.acceptance).all()
+    few = audit(np.full(8, 1 / 8), np.full(2, 1 / 2))
+    assert "draft-to-target map" in only(few).sentence
+
+
+@given(st.permutations(["a", "b", "c", "d"]))
+def test_another_order_is_named_at_its_first_token(order):
+    law = [0.25] * 4
+    found = audit(law, law, tokens=["a", "b", "c", "d"], draft_tokens=order)
+    if order == ["a", "b", "c", "d"]:
+        assert found.clean
+        return
+    finding = only(found)
+    first = next(n for n, (a, b) in enumerate(zip("abcd", order, strict=True), 1) if a != b)
+    assert (finding.kind, finding.entry, finding.value) == (
+        "different-order",
+        first,
+        order[first - 1],
+    )
+
+
+def test_other_tokens_are_named():
+    finding = only(audit([0.5, 0.5], [0.5, 0.5], tokens=["a", "b"], draft_tokens=["a", "<pad>"]))
+    assert (finding.kind, finding.entry, finding.token) == ("different-vocabularies", 2, "<pad>")
+    short = only(audit([0.5, 0.5], [0.5, 0.5], tokens=["a"]))
+    assert (short.kind, short.vector) == ("different-vocabularies", "tokens")
+
+
+def test_padding_that_only_one_of_them_uses_is_a_note():
+    p = np.tile([0.5, 0.5, 0, 0], (3, 1))
+    q = np.full((3, 4), 0.25)
+    found = audit(p, q)
+    assert found.clean
+    assert any("last 2 entries of p" in note and "padding" in note for note in found.notes)
+    assert not any("padding" in note for note in audit(p, p).notes)
+    assert not any("padding" in note for note in audit(q, q).notes)
+
+
+# ---------------------------------------------------------------- claims and their mistakes
+
+
+@given(ticket_pairs(), st.sampled_from([from_target, without_the_rejected]), st.booleans())
+@example(WORKED, from_target, True)
+def test_a_wrong_output_is_found_and_its_mistake_is_named(pair, rule, in_floats):
+    faulty = play(*pair, rule) if _playable(pair, rule) else None
+    if faulty is None:
+        return
+    slug = {
+        from_target: "resample-from-target",
+        without_the_rejected: "only-rejected-removed",
+    }[rule]
+    p, q, output = (
+        tuple(np.array([float(x) for x in law])) if in_floats else law
+        for law in (*pair, faulty.output)
+    )
+    found = audit(p, q, output=output)
+    if faulty.output == pair[0]:
+        assert not found.findings
+        return
+    finding = only(found)
+    assert finding.kind == "wrong-output"
+    assert slug in finding.mistakes
+
+
+def _playable(pair, rule):
+    """Whether every rejected token leaves something to draw."""
+    try:
+        play(*pair, rule)
+    except (AssertionError, ValueError, ZeroDivisionError):
+        return False
+    return True
+
+
+STEP = [slug for slug, mistake in MISTAKES.items() if not mistake.in_blocks]
+
+
+@pytest.mark.parametrize("slug", STEP)
+@pytest.mark.parametrize("kind", ["exact", "float64", "float32"])
+def test_every_mistake_is_recognised_by_its_own_claims(slug, kind):
+    p, q = MISTAKES[slug].witness
+    law = MISTAKES[slug].run(p, q)
+    right = play(p, q)
+    if kind != "exact":
+        p, q = stored(p, kind), stored(q, kind)
+    claims = {
+        "output": (law.output, right.output),
+        "residual": (law.replacement, right.replacement),
+    }
+    for name, (claim, truth) in claims.items():
+        if claim is None or truth is None:
+            continue
+        if kind != "exact":
+            claim = stored(claim, kind)
+        found = audit(p, q, **{name: claim})
+        if all(abs(float(a) - float(b)) < 1e-6 for a, b in zip(claim, truth, strict=True)):
+            assert kind != "exact" or slug == "floor-residual" or found.clean
+            continue
+        finding = only(found)
+        assert finding.kind == f"wrong-{name}"
+        assert slug in finding.mistakes
+
+
+def test_a_residual_that_was_not_divided_is_recognised():
+    finding = only(audit(*WORKED, residual=["0", "0.3", "0.1"]))
+    assert finding.mistakes == (UNDIVIDED,)
+    assert "not divided by Z" in finding.sentence
+
+
+def test_mistakes_that_cannot_be_told_apart_are_all_named():
+    # With one token that can be rejected, several rules replace alike.
+    law = MISTAKES["resample-from-target"].run(["0.5", "0.5"], ["0.25", "0.75"])
+    finding = only(audit(["0.5", "0.5"], ["0.25", "0.75"], residual=law.replacement))
+    assert len(finding.mistakes) > 1
+    assert "cannot tell them apart" in finding.sentence
+
+
+def test_a_wrong_claim_is_named_at_its_worst_position_only():
+    p, q = (np.tile(stored(law, "float64"), (150, 1)) for law in WORKED)
+    residual = p.copy()
+    residual[120, 0] += 0.3
+    found = audit(p, q, residual=residual)
+    assert found.counted == {"wrong-residual": 150}
+    assert len(found.findings) == MOST_KEPT
+    residual = np.tile([0, 0.75, 0.25], (150, 1))
+    residual[[0, 120]] = [0, 0.7, 0.3], p[0]
+    found = audit(p, q, residual=residual)
+    named = [f for f in found.findings if f.mistakes]
+    assert [(f.position, f.mistake) for f in named] == [(121, "resample-from-target")]
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_claims_from_before_the_rows_were_rounded_are_right(kind):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        p, q = rng.dirichlet(np.ones(50), size=2)
+        owed = np.maximum(p - q, 0)
+        found = audit(
+            p.astype(dtype(kind)),
+            q.astype(dtype(kind)),
+            residual=owed / owed.sum(),
+            acceptance=np.minimum(p, q).sum(),
+            output=p,
+        )
+        assert found.clean, found.verdict
+
+
+def test_claims_are_held_to_their_own_type():
+    p, q = np.array([0.2, 0.5, 0.3]), np.array([0.6, 0.2, 0.2])
+    assert audit(p, q, residual=[0, 0.75, 0.25]).clean
+    assert audit(p, q, residual=np.array([0, 0.75, 0.25], np.float16)).clean
+    off = audit(p, q, residual=[0, 0.75 + 1e-12, 0.25])
+    assert only(off).entry == 2
+
+
+def test_no_residual_is_claimed_by_zeros_or_not_at_all():
+    p = [0.5, 0.5]
+    assert audit(p, p, residual=[0, 0]).clean
+    assert only(audit(p, p, residual=[0.5, 0.5])).kind == "wrong-residual"
+    assert {f.kind for f in audit(p, p, residual=[np.nan] * 2).findings} == {"nan"}
+
+
+def test_acceptance_one_or_for_each_position():
+    p, q = ([[float(x) for x in law]] * 2 for law in WORKED)
+    assert audit(p, q, acceptance=[0.6, 0.6]).clean
+    finding = only(audit(p, q, acceptance=[0.6, 0.5]))
+    assert (finding.kind, finding.position, finding.entry) == ("wrong-acceptance", 2, None)
+    assert "right is 0.6" in finding.sentence
+    assert audit(*WORKED, acceptance="3/5").clean
+
+
+def test_a_vector_too_long_for_the_gallery_says_so():
+    p = np.zeros(LONGEST + 1)
+    p[:2] = 0.5
+    found = audit(p, np.roll(p, 1), residual=p)
+    assert found.findings[0].mistakes == ()
+    assert any("too long" in note for note in found.notes)
+
+
+# ---------------------------------------------------------------- counts
+
+
+def shares(law, count):
+    """Counts as close to a law as whole numbers are."""
+    whole = sum(map(float, law)) or 1
+    counts = [int(float(mass) / whole * count) for mass in law]
+    counts[int(np.argmax(counts))] += count - sum(counts)
+    return counts
+
+
+@pytest.mark.parametrize("slug", [s for s in STEP if MISTAKES[s].verdict == "biased"])
+@pytest.mark.parametrize("split", [False, True])
+def test_counts_of_every_biased_mistake_are_recognised(slug, split):
+    p, q = MISTAKES[slug].witness
+    law = MISTAKES[slug].run(p, q)
+    count = 10**6
+    parts = law.kept, law.replaced
+    kept, replaced = (shares(part, round(float(sum(part)) * count)) for part in parts)
+    counts = {"counts": [a + b for a, b in zip(kept, replaced, strict=True)]}
+    if split:
+        counts["accepted_counts"] = kept
+    needed = evidence_module.draws_needed(tuple(law.output), p)
+    found = audit(p, q, **counts)
+    if needed is None or needed > count:
+        return
+    assert "output-counts" in kinds(found)
+    finding = next(f for f in found.findings if f.kind == "output-counts")
+    assert slug in finding.mistakes
+    assert "draws show it" in finding.sentence
+
+
+def test_counts_that_have_the_law_are_clean_with_the_power_stated():
+    kept, replaced = (
+        shares(fractions("1/5 1/5 1/5"), 60_000),
+        shares(fractions("0 3/10 1/10"), 40_000),
+    )
+    found = audit(*WORKED, counts=np.add(kept, replaced), accepted_counts=kept)
+    assert found.clean
+    assert {test.kind for test in found.tests} == {
+        "output-counts",
+        "kept-counts",
+        "kept-share",
+        "corrections",
+    }
+    assert any("100,000 draws would show" in note for note in found.notes)
+    assert any("coin that rejected" in note for note in found.notes)
+
+
+def test_clean_counts_are_rarely_accused():
+    rng = np.random.default_rng(5)
+    accused = 0
+    for _ in range(200):
+        *kept, rejected = rng.multinomial(2_000, [0.2, 0.2, 0.2, 0.4])
+        replaced = rng.multinomial(rejected, [0, 0.75, 0.25])
+        found = audit(*WORKED, counts=np.add(kept, replaced), accepted_counts=kept)
+        accused += not found.clean
+    # At most 1 in 100 is expected: more than 8 of 200 has a probability below 2e-4.
+    assert accused <= 8
+
+
+def test_a_matrix_of_counts_shares_one_level():
+    rng = np.random.default_rng(6)
+    p, q = (np.tile([float(x) for x in law], (500, 1)) for law in WORKED)
+    counts = rng.multinomial(5_000, [0.2, 0.5, 0.3], size=500)
+    assert audit(p, q, counts=counts).clean
+    counts[321] = rng.multinomial(5_000, [0.3, 0.45, 0.25])
+    finding = only(audit(p, q, counts=counts))
+    assert (finding.kind, finding.position) == ("output-counts", 322)
+
+
+def test_two_counts_give_the_third():
+    kept, replaced = [200, 200, 200], [0, 300, 100]
+    one = audit(*WORKED, counts=np.add(kept, replaced), accepted_counts=kept)
+    two = audit(*WORKED, correction_counts=replaced, accepted_counts=kept)
+    three = audit(*WORKED, correction_counts=replaced, counts=np.add(kept, replaced))
+    assert one.tests == two.tests == three.tests
+    assert len(one.tests) == 4
+
+
+def test_proposals_where_q_is_0():
+    found = audit([0.5, 0.5, 0], [0.5, 0, 0.5], proposed_counts=[500, 3, 500])
+    (finding,) = [f for f in found.findings if f.kind == "proposed-at-zero"]
+    assert (finding.entry, finding.value) == (2, "3")
+    kept = audit([0.5, 0.5, 0], [0.5, 0, 0.5], counts=[5, 5, 1], accepted_counts=[5, 0, 1])
+    (finding,) = [f for f in kept.findings if f.kind == "kept-at-zero"]
+    assert finding.entry == 3
+
+
+def test_proposals_from_another_law_than_q():
+    found = audit(*WORKED, proposed_counts=[7_000, 1_500, 1_500])
+    assert only(found).kind == "proposals"
+    assert audit(*WORKED, proposed_counts=[6_000, 2_000, 2_000]).clean
+
+
+def test_the_kept_share_against_alpha():
+    found = audit(*WORKED, counts=[200, 500, 300], accepted_counts=[100, 100, 100])
+    assert "kept-share" in kinds(found)
+
+
+def test_corrections_without_a_residual():
+    found = audit([0.5, 0.5], [0.5, 0.5], counts=[50, 51], accepted_counts=[50, 50])
+    assert kinds(found) >= {"corrections"}
+    assert next(f for f in found.findings if f.kind == "corrections").entry == 2
+
+
+@pytest.mark.parametrize(
+    ("counts", "entry"),
+    [
+        ({"counts": [1, -2, 3]}, 2),
+        ({"counts": [1.5, 2, 3]}, 1),
+        ({"counts": [1, 2, np.nan]}, 3),
+        ({"counts": [5, 5, 5], "accepted_counts": [5, 6, 5]}, 2),
+        ({"accepted_counts": [5, 6, 5], "proposed_counts": [9, 9, 4]}, 3),
+        ({"counts": [5, 5, 5], "accepted_counts": [5, 0, 5], "correction_counts": [0, 4, 0]}, 2),
+    ],
+)
+def test_counts_that_cannot_be(counts, entry):
+    finding = only(audit(*WORKED, **counts))
+    assert (finding.kind, finding.entry) == ("impossible-counts", entry)
+
+
+def test_no_counts_at_all_are_no_finding():
+    assert audit(*WORKED, counts=[0, 0, 0], accepted_counts=[0, 0, 0]).clean
+
+
+def test_suspects_are_right_about_the_worked_example():
+    found = {suspect.slug: suspect for suspect in suspects(*WORKED)}
+    assert tuple(found["resample-from-target"].output) == play(*WORKED, from_target).output
+
+
+# ---------------------------------------------------------------- size, order, refusals
+
+
+class Lazy:
+    """Rows that are made when they are asked for, in one buffer, and a record of who asked."""
+
+    def __init__(self, rows):
+        self.rows, self.asked = rows, []
+        self.shape, self.dtype = rows.shape, rows.dtype
+        self.buffer = np.empty(rows.shape[1], rows.dtype)
+
+    def __getitem__(self, position):
+        self.asked.append(position)
+        self.buffer[:] = self.rows[position]
+        return self.buffer
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_lazy_rows_are_read_once_and_in_order(kind):
+    rng = np.random.default_rng(2)
+    p, q = rng.dirichlet(np.ones(20), size=(2, 9)).astype(kind)
+    wrong = rng.dirichlet(np.ones(20), size=9)
+    lazy = [Lazy(rows) for rows in (p, q, wrong)]
+    found = audit(lazy[0], lazy[1], residual=lazy[2])
+    assert [rows.asked for rows in lazy] == [list(range(9))] * 3
+    plain = audit(p, q, residual=wrong)
+    assert found.findings == plain.findings
+    assert found.acceptance.tolist() == plain.acceptance.tolist()
+
+
+def test_findings_of_a_kind_are_bounded_and_counted():
+    p = np.full((3, 1000), np.nan)
+    found = audit(p, np.full((3, 1000), 1e-3))
+    assert found.counted == {"nan": 3000}
+    assert len(found.findings) <= MOST_KEPT + 3
+    assert "3,000" in found.verdict
+
+
+def test_one_position_of_many():
+    p, q = (np.tile([float(x) for x in law], (5, 1)) for law in WORKED)
+    p[3, 0] = np.nan
+    found = audit(p, q, position=4)
+    assert (found.positions, found.first, only(found).position) == (1, 4, 4)
+    other = audit(p, q, position=2)
+    assert other.clean
+    assert other.detail[0].entry == 1
+    assert other.detail[0].residual == 0
+    for position in (0, 6, -1, True):
+        with pytest.raises(LabError, match="accepted are 1 to 5"):
+            audit(p, q, position=position)
+
+
+def test_the_bonus_position():
+    p, q = np.full((3, 4), 0.25), np.full((2, 4), 0.25)
+    found = audit(p, q)
+    assert found.clean
+    assert any("bonus" in note for note in found.notes)
+    p[2, 1] = np.nan
+    assert only(audit(p, q)).position == 3
+    with pytest.raises(LengthError, match="bonus"):
+        audit(q, p)
+
+
+def test_progress_is_told():
+    told = []
+    p = np.full((4, 2), 0.5)
+    audit(p, p, progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+@pytest.mark.parametrize("mix", [(a, b) for a in KINDS for b in KINDS])
+def test_types_may_differ(mix):
+    p, q = (stored(law, kind) for law, kind in zip(WORKED, mix, strict=True))
+    found = audit(p, q)
+    assert found.clean
+    assert (found.target_type, found.draft_type) == mix
+    assert found.acceptance[0] == pytest.approx(0.6, abs=0.01)
+    assert audit(p, WORKED[1]).draft_type == "exact"
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "words"),
+    [
+        ([], [], "no entries"),
+        (np.zeros((2, 0)), np.zeros((2, 0)), "shape"),
+        (np.zeros((2, 2, 2)), np.zeros((2, 2)), "shape"),
+        (np.zeros(2, complex), np.zeros(2), "complex128"),
+        ([[0.5, 0.5], [1.0]], [0.5, 0.5], "row 2 has 1 entries"),
+        ([0.5, "x"], [0.5, 0.5], "cannot be read as a number"),
+        ([0.5, None], [0.5, 0.5], "not a number"),
+        (3, [1], "no list"),
+        (np.full((5, 2), 0.5), np.full((3, 2), 0.5), "5 positions and q has 3"),
+    ],
+)
+def test_what_is_no_vector_is_refused(p, q, words):
+    with pytest.raises(LabError, match=words):
+        audit(p, q)
+
+
+@pytest.mark.parametrize("name", ["residual", "output", "counts", "acceptance"])
+def test_claims_of_another_shape_are_refused(name):
+    with pytest.raises(LengthError, match=name):
+        audit([0.5, 0.5], [0.5, 0.5], **{name: [1, 0, 0]})
+
+
+def test_every_kind_has_a_title_and_arrays_are_read_only():
+    found = audit(*WORKED)
+    assert len(set(TITLES.values())) == len(TITLES)
+    for name in ("acceptance", "rejection", "excess", "target_defect", "draft_defect"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(found, name)[0] = 0
+
+
+def test_inputs_are_left_alone():
+    rng = np.random.default_rng(9)
+    for kind in KINDS:
+        p, q = rng.dirichlet(np.ones(9), size=2).astype(dtype(kind))
+        before = p.tobytes(), q.tobytes()
+        audit(p, q, residual=p, output=p, counts=[1] * 9)
+        assert (p.tobytes(), q.tobytes()) == before
