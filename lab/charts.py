@@ -7,6 +7,7 @@ as well.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -301,10 +302,48 @@ def by_draft_length(
         _lines(names, title, dark),
         pa.Table.from_pylist(rows),
         f"{title}. {words}." + (f" Best K {best}." if best is not None else ""),
-        tuple(
-            Sign(name, line=colour, dashed=dash is not None)
-            for name, (colour, dash) in zip(names, _SERIES, strict=False)
-        ),
+        _line_signs(names),
+    )
+
+
+def along(
+    series: Mapping[str, Sequence[float]], title: str, first: int = 1, *, dark: bool = False
+) -> Picture:
+    """A number for each position, one line a series; what is not a number leaves a gap.
+
+    Parameters
+    ----------
+    series : up to three, by name
+    title : of the upright axis
+    first : the number of the first position
+    """
+    names = tuple(series)
+    rows = [
+        {"k": first + n, "series": name, "value": value if math.isfinite(value) else None}
+        for name, values in series.items()
+        for n, value in enumerate(values)
+    ]
+    words = []
+    for name, values in series.items():
+        known = [(value, first + n) for n, value in enumerate(values) if math.isfinite(value)]
+        words.append(
+            f"{name} from {min(known)[0]:.4g} (position {min(known)[1]:,}) to {max(known)[0]:.4g} "
+            f"(position {max(known)[1]:,})"
+            if known
+            else f"{name} is not known anywhere"
+        )
+    return Picture(
+        _along(names, title, dark),
+        pa.Table.from_pylist(rows),
+        f"{title} along {len(next(iter(series.values()))):,} positions. {'; '.join(words)}.",
+        _line_signs(names),
+    )
+
+
+def _line_signs(names: Sequence[str]) -> tuple[Sign, ...]:
+    return tuple(
+        Sign(name, line=colour, dashed=dash is not None)
+        for name, (colour, dash) in zip(names, _SERIES, strict=False)
     )
 
 
@@ -576,6 +615,43 @@ def _lines(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
         aria=False, dy=-22, fontSize=14, fontWeight="bold", color=_LINE[dark]
     ).encode(x=x, y=y, text=alt.Text("best", type="nominal"))
     return _template(alt.layer(lines, points, ring, word))
+
+
+@lru_cache(maxsize=16)
+def _along(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
+    dashes = [dash or [1, 0] for _, dash in _SERIES]
+    line = (
+        alt.Chart()
+        .mark_line(strokeWidth=2, point={"size": 30, "filled": True})
+        .encode(
+            x=alt.X(
+                "k",
+                type="quantitative",
+                title="position",
+                scale=alt.Scale(zero=False, nice=False),
+                axis=alt.Axis(labelFontSize=14, titleFontSize=13, tickMinStep=1, format=",d"),
+            ),
+            y=alt.Y("value", type="quantitative", title=title),
+            color=alt.Color(
+                "series",
+                type="nominal",
+                scale=alt.Scale(domain=list(names), range=[colour for colour, _ in _SERIES]),
+                legend=None,
+            ),
+            strokeDash=alt.StrokeDash(
+                "series",
+                type="nominal",
+                scale=alt.Scale(domain=list(names), range=dashes),
+                legend=None,
+            ),
+            tooltip=[
+                alt.Tooltip("series", type="nominal", title="what"),
+                alt.Tooltip("k", type="quantitative", title="position"),
+                alt.Tooltip("value", type="quantitative", format=".6g"),
+            ],
+        )
+    )
+    return _template(alt.layer(line))
 
 
 def _template(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:

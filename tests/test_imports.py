@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("step", "binomial", "groups", "models", "wheel", "rules", "evidence", "rows"),
     ("prediction", "display", "block", "worth", "draws", "mistakes", "feedback", "precision"),
     ("claims", "suspects", "findings", "audit"),
-    ("scenario", "pairs", "tables", "material", "report", "charts", "__main__"),
+    ("scenario", "pairs", "tables", "material", "report", "excerpt", "charts", "__main__"),
 )
 ORDER = [name for layer in LAYERS for name in layer]
 OUTSIDE = {  # what a layer may use besides the standard library

@@ -26,6 +26,8 @@ DRAFTS, LENGTH, SEED, COST, WALK = "drafts", "length", "seed", "cost", "walk"
 MISTAKE, ASKED_OF_MISTAKE, VIEW_OF_MISTAKES = "mistake", "asked of mistake", "mistakes view"
 DRAWN, DRAW_SEED = "draws", "draw seed"
 
+AUDIT_FILE, AUDITED, AUDIT_POSITION = "audit file", "audited", "audit position"
+
 # What is remembered beside them.
 _TEXTS, _START, _FAULT = "texts", "start", "link fault"
 _NEXT, _LARGE, _SHOWN = "texts to come", "large scenario", "shown scenario"
