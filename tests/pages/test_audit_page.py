@@ -96,14 +96,14 @@ def test_a_long_row_is_opened_with_its_heaviest_tokens():
     ("name", "data", "words"),
     [
         ("x.npz", pickle.dumps({"p": 1}), "pickle"),
-        ("x.npz", npz(p=P, q=Q)[:200], "cut"),
+        ("x.npz", npz(p=P, q=Q)[:200], "damaged"),
         ("x.csv", b"hello", "accepted"),
         ("x.json", b"{", "JSON"),
-        ("x.npy", b"", "empty"),
+        ("x.npy", b"?", "damaged"),
     ],
 )
 def test_what_cannot_be_read_gets_a_sentence(name, data, words):
-    lab = page(name, data or b" ")
+    lab = page(name, data)
     (error,) = lab.errors
     assert words in error
     assert not lab.at.success
