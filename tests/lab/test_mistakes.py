@@ -297,6 +297,20 @@ def test_parameters_by_formula(pair, data):
 
 
 @pytest.mark.parametrize(
+    ("top_p", "cut"),
+    [
+        ("0.4", "1 0 0 0"),  # exactly reached: no further token is kept
+        ("0.41", "4/7 3/7 0 0"),
+        ("70%", "4/7 3/7 0 0"),
+        ("9/10", "4/9 1/3 2/9 0"),
+        ("1", "2/5 3/10 1/5 1/10"),
+    ],
+)
+def test_the_fewest_tokens_that_reach_top_p(top_p, cut):
+    assert STEP_MISTAKES["unfiltered-target"].right(*FOUR, top_p=top_p) == fractions(cut)
+
+
+@pytest.mark.parametrize(
     ("pair", "stuck"),
     [
         # Nothing is ever kept, and the draft proposes none of the tokens that are owed.
