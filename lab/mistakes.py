@@ -83,6 +83,16 @@ class Parameter:
     read: Callable[[str], Any]
     optional: bool = True
 
+    def value_of(self, given: object) -> object:
+        """What was given, read if it is text."""
+        if not isinstance(given, str):
+            return given
+        try:
+            return self.read(given)
+        except LabError as fault:
+            shown = given if len(given) <= 40 else f"{given[:24]}…{given[-12:]}"
+            raise LabError(f"{self.name} (“{shown}”): {fault}") from fault
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -181,10 +191,7 @@ class StepMistake(Mistake):
                 raise LabError(f"“{self.slug}” has no parameter “{name}”; accepted is {accepted}.")
         if not given:
             given = {p.name: p.default for p in self.parameters if p.default}
-        return {
-            name: known[name].read(value) if isinstance(value, str) else value
-            for name, value in given.items()
-        }
+        return {name: known[name].value_of(value) for name, value in given.items()}
 
 
 @dataclass(frozen=True)

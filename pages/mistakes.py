@@ -234,15 +234,10 @@ def _of_step(mistake: StepMistake, scenario: Scenario) -> Case | None:
 def _shown(slug: str, scenario: Scenario, texts: tuple[str, ...]) -> Shown:
     mistake = MISTAKES[slug]
     assert isinstance(mistake, StepMistake)
-    parameters: dict[str, object] = {}
-    for parameter, text in zip(mistake.parameters, texts, strict=True):
-        if not text.strip() and parameter.optional:
-            parameters[parameter.name] = None
-            continue
-        try:
-            parameters[parameter.name] = parameter.read(text)
-        except LabError as fault:
-            raise LabError(f"{parameter.label}: {fault}") from None
+    parameters = {
+        parameter.name: None if parameter.optional and not text.strip() else text
+        for parameter, text in zip(mistake.parameters, texts, strict=True)
+    }
     return shown(mistake, scenario.target, scenario.draft, **parameters)
 
 

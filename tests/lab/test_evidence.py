@@ -373,7 +373,7 @@ class Greedy:
 
 
 def test_missing_mass_goes_to_nobody_who_has_none():
-    # 1/3 + 2/3 in floats and a last token that is never due: NumPy would pay it the rest.
+    # Ten tenths in floats, and a last token that is never due: NumPy would pay it the rest.
     law = (0.1,) * 10 + (0.0,)
     assert sum(law) < 1
     assert draw_counts(law, 50, Greedy()).tolist() == [0] * 9 + [50, 0]

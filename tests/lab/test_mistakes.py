@@ -26,7 +26,7 @@ from lab.block import distance
 from lab.errors import LengthError, TotalError
 from lab.evidence import draws_needed
 from lab.mistakes import RIGHT_CODE, STEP_MISTAKES, VERDICTS, nearest, shown_on, variation
-from lab.rules import NoLawError, draw, outcome_law, step_rule, token_of
+from lab.rules import NoLawError, draw, outcome_law, step_law, step_rule, token_of
 
 WORKED = fractions("1/5 1/2 3/10"), fractions("3/5 1/5 1/5")
 THREE = fractions("1/2 3/10 1/5"), fractions("1/5 3/10 1/2")
@@ -297,6 +297,20 @@ def test_parameters_by_formula(pair, data):
 
 
 @pytest.mark.parametrize(
+    ("top_p", "cut"),
+    [
+        ("0.4", "1 0 0 0"),  # exactly reached: no further token is kept
+        ("0.41", "4/7 3/7 0 0"),
+        ("70%", "4/7 3/7 0 0"),
+        ("9/10", "4/9 1/3 2/9 0"),
+        ("1", "2/5 3/10 1/5 1/10"),
+    ],
+)
+def test_the_fewest_tokens_that_reach_top_p(top_p, cut):
+    assert STEP_MISTAKES["unfiltered-target"].right(*FOUR, top_p=top_p) == fractions(cut)
+
+
+@pytest.mark.parametrize(
     ("pair", "stuck"),
     [
         # Nothing is ever kept, and the draft proposes none of the tokens that are owed.
@@ -423,11 +437,12 @@ def test_the_gallery_is_in_order():
 # ---------------------------------------------------------------- the code that is shown
 
 
-def compiled(code, names=(), give="step"):
+def compiled(code, names=()):
+    """The lines as a function of p, q, rng, n and their parameters."""
     source = f"def step({', '.join(['p', 'q', 'rng', 'n', *names])}):\n{indent(code, '    ')}"
     space = {"np": np}
     exec(source, space)
-    return space[give]
+    return space["step"]
 
 
 def defaults(mistake, n):
@@ -573,6 +588,11 @@ def test_one_minus_alpha_cancels():
     assert compiled(RIGHT_CODE)(p, q, Scripted(x, unlucky), 3) in np.flatnonzero(p > q)
 
 
+@pytest.mark.parametrize("slug", BLOCK_MISTAKES)
+def test_the_code_of_a_block_is_python(slug):
+    compile(f"while True:\n{indent(MISTAKES[slug].code, '    ')}", slug, "exec")
+
+
 @pytest.mark.parametrize("slug", [*STEP_MISTAKES, "right"])
 def test_the_rules_can_be_drawn_from(slug):
     if slug == "right":
@@ -601,7 +621,7 @@ def test_equal_draws_written_with_two_choices():
 # ---------------------------------------------------------------- cases
 
 CASES = {  # id → entry, p, q, parameters, faulty law, distance from what is wanted
-    "MI01": (
+    "MI01 replacement drawn from p instead of r": (
         "resample-from-target",
         "0.5 0.3 0.2",
         "0.2 0.3 0.5",
@@ -609,7 +629,7 @@ CASES = {  # id → entry, p, q, parameters, faulty law, distance from what is w
         "7/20 39/100 13/50",
         "3/20",
     ),
-    "MI02 accept everything": (
+    "MI02 everything is accepted, a sister fault of the softmax": (
         "always-accept",
         "0.5 0.3 0.2",
         "0.2 0.3 0.5",
@@ -617,7 +637,7 @@ CASES = {  # id → entry, p, q, parameters, faulty law, distance from what is w
         "1/5 3/10 1/2",
         "3/10",
     ),
-    "MI04": (
+    "MI04 q returned is the raw one, tokens were drawn from the filtered one": (
         "filtered-proposal",
         "0.6 0.4 0 0",
         "0.4 0.3 0.2 0.1",
@@ -625,7 +645,7 @@ CASES = {  # id → entry, p, q, parameters, faulty law, distance from what is w
         "4/7 3/7 0 0",
         "1/35",
     ),
-    "MI06": (
+    "MI06 one uniform number for the test and again for the replacement": (
         "shared-uniform",
         "0.3 0.3 0.3 0.1",
         "0.1 0.2 0.3 0.4",
@@ -633,7 +653,7 @@ CASES = {  # id → entry, p, q, parameters, faulty law, distance from what is w
         "4/15 1/3 3/10 1/10",
         "1/30",
     ),
-    "MI08": (
+    "MI08 only the rejected token's entry is removed": (
         "only-rejected-removed",
         "0.4 0.3 0.2 0.1",
         "0.1 0.2 0.3 0.4",
@@ -641,8 +661,15 @@ CASES = {  # id → entry, p, q, parameters, faulty law, distance from what is w
         "17/60 27/80 4/15 9/80",
         "7/60",
     ),
-    "MI10": ("no-coin", "0.5 0.3 0.2", "0.2 0.3 0.5", {}, "7/10 3/10 0", "1/5"),
-    "MI12": (
+    "MI10 accept if p >= q without the coin": (
+        "no-coin",
+        "0.5 0.3 0.2",
+        "0.2 0.3 0.5",
+        {},
+        "7/10 3/10 0",
+        "1/5",
+    ),
+    "MI12 accept whenever the target's own draw equals the draft": (
         "accept-if-equal-or-ratio",
         "0.5 0.3 0.2",
         "0.2 0.3 0.5",
@@ -650,8 +677,15 @@ CASES = {  # id → entry, p, q, parameters, faulty law, distance from what is w
         "11/25 3/10 13/50",
         "3/50",
     ),
-    "MI14": ("target-zeroed", "0.5 0.3 0.2", "1 0 0", {}, "0 3/5 2/5", "1/2"),
-    "MI16 contrast": (
+    "MI14 target row changed in place before it is used again": (
+        "target-zeroed",
+        "0.5 0.3 0.2",
+        "1 0 0",
+        {},
+        "0 3/5 2/5",
+        "1/2",
+    ),
+    "MI16 residual floored at a small positive number, where it does harm": (
         "floor-residual",
         "0.6 0.3 0.1",
         "0.5 0.3 0.2",
@@ -672,6 +706,49 @@ def test_cases(name):
     assert mistake.right(p, q, **given) == p == one_step(p, q).output
     assert variation(law, p) == Fraction(gap)
     assert mistake.law(list(map(str, p)), list(map(str, q)), **given) == law
+
+
+FACTS = {  # p, q → accepted mass, α, Z, r: what is right in each case
+    "MI01 MI02 MI10 MI12": (*THREE, "1/5 3/10 1/5", "7/10", "3/10", "1 0 0"),
+    "MI04": (
+        fractions("0.6 0.4 0 0"),
+        fractions("4/7 3/7 0 0"),
+        "4/7 2/5 0 0",
+        "34/35",
+        "1/35",
+        "1 0 0 0",
+    ),
+    "MI06": (
+        fractions("0.3 0.3 0.3 0.1"),
+        fractions("0.1 0.2 0.3 0.4"),
+        "1/10 1/5 3/10 1/10",
+        "7/10",
+        "3/10",
+        "2/3 1/3 0 0",
+    ),
+    "MI08": (*FOUR, "1/10 1/5 1/5 1/10", "3/5", "2/5", "3/4 1/4 0 0"),
+    "MI14": (THREE[0], fractions("1 0 0"), "1/2 0 0", "1/2", "1/2", "0 3/5 2/5"),
+    "MI16": (*[fractions("0.7 0.2 0.1")] * 2, "7/10 1/5 1/10", "1", "0", None),
+    "MI16 contrast": (
+        fractions("0.6 0.3 0.1"),
+        fractions("0.5 0.3 0.2"),
+        "1/2 3/10 1/10",
+        "9/10",
+        "1/10",
+        "1 0 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_what_is_right_in_the_cases(name):
+    p, q, accepted, alpha, z, residual = FACTS[name]
+    step, law = one_step(p, q), step_law(step_rule(p, q), len(p))
+    assert law.kept == step.accepted == fractions(accepted)
+    assert law.acceptance == step.acceptance == Fraction(alpha)
+    assert sum(law.replaced) == step.rejection == Fraction(z)
+    assert law.replacement == step.residual == (None if residual is None else fractions(residual))
+    assert law.output == step.output == p
 
 
 def test_mi02_the_softmax():
@@ -894,6 +971,10 @@ def test_bad_parameters_are_refused(slug, given, words):
         STEP_MISTAKES[slug].law(*FOUR, **given)
     assert words in str(fault.value)
     assert str(fault.value).endswith(".")
+    (name, value), *_ = given.items()
+    assert name in str(fault.value)
+    if slug != "no-coin" and isinstance(value, str) and "it " in str(fault.value):
+        assert str(fault.value).startswith(f"{name} (“{value}”): it ")
 
 
 def test_bad_vectors_are_refused_as_by_one_step():

@@ -222,19 +222,21 @@ def test_a_shared_number_against_a_grid(pair, data):
 
 def test_a_shared_number_in_floats_loses_nothing():
     # Ten tenths end just short of 1; what lies above goes to the last token that has weight.
-    weights = (*[0.1] * 10, 0.0)
-    assert list(accumulate(weights))[-1] < 1
+    weights = (*[1.0] * 10, 0.0)
+    assert list(accumulate(weight / 10 for weight in weights))[-1] < 1
 
-    def run(draws):
-        u = draws.uniform()
-        return Keep(0) if u < 0.5 else Replace(weights, by=u)
+    for line in 0.5, 1 - 2.0**-50:
 
-    law = step_law(run, 11)
-    assert math.fsum(law.output) == pytest.approx(1, abs=1e-15)
-    assert law.replaced[9] == pytest.approx(0.1, abs=1e-15)
-    assert law.replaced[10] == 0
-    literal = outcome_law(partial(token_of, run))
-    assert [literal.get(x, 0) for x in range(11)] == pytest.approx(law.output, abs=1e-15)
+        def run(draws, line=line):
+            u = draws.uniform()
+            return Keep(0) if u < line else Replace(weights, by=u)
+
+        law = step_law(run, 11)
+        assert math.fsum(law.replaced) == pytest.approx(1 - line, rel=1e-9, abs=0)
+        assert law.replaced[9] == pytest.approx(min(0.1, 1 - line), rel=1e-9, abs=0)
+        assert law.replaced[10] == 0
+        literal = outcome_law(partial(token_of, run))
+        assert [literal.get(x, 0) for x in range(11)] == pytest.approx(law.output, abs=1e-15)
 
 
 # ---------------------------------------------------------------- one race, two winners
@@ -405,6 +407,19 @@ def test_a_replacement_handed_over_is_a_replacement_drawn(leaf):
     assert outcome_law(partial(token_of, handed_over)) == wanted
 
 
+def test_without_a_token_that_has_nearly_all_in_floats():
+    # What is left is found by adding up: 1 less the token's share would be half wrong here.
+    tiny = 1e-16
+    law = step_law(lambda draws: Replace((1.0, tiny, 2 * tiny), without=0), 3)
+    assert law.output == pytest.approx((0, 1 / 3, 2 / 3), rel=1e-12)
+
+    def either(draws):
+        return Replace(weights, without=draws.choose((0.5, 0.5, 0.0)))
+
+    weights = (1.0, tiny, 2 * tiny)
+    assert step_law(either, 3).output == pytest.approx((0.5, 1 / 6, 1 / 3), rel=1e-12)
+
+
 def test_weights_made_anew_in_each_run_are_told_apart():
     # Vectors that live for one run only: no identity may be taken for that of another.
     def run(draws):
@@ -415,9 +430,9 @@ def test_weights_made_anew_in_each_run_are_told_apart():
 
     def literal(draws):
         x = draws.choose([Fraction(1), Fraction(2)])
-        return draws.choose([Fraction(int(y == x)) for y in range(2)])
+        return draws.choose([Fraction(int(y != x)) for y in range(2)])
 
-    assert outcome_law(literal) == {0: THIRD, 1: 2 * THIRD}
+    assert outcome_law(literal) == {0: 2 * THIRD, 1: THIRD}
 
 
 # ---------------------------------------------------------------- starting over
@@ -631,6 +646,21 @@ def test_draws_have_the_law(name, kind):
     assert sum(counts) == 2500
     assert fits(counts, law.output)
     assert not fits(counts, (0.25, 0.3, 0.3, 0.15))
+
+
+def test_a_drawn_race_has_one_set_of_clocks():
+    draws = RandomDraws(np.random.default_rng(9))
+    even, uneven = (0.25,) * 4, (0.4, 0.3, 0.2, 0.1)
+    winners = set()
+    for _ in range(40):
+        race = draws.race()
+        winner = race.winner(uneven)
+        assert race.winner(uneven) == winner
+        assert race.winner([w if y == winner else w / 2 for y, w in enumerate(uneven)]) == winner
+        winners.add(race.winner(even))
+    assert winners == {0, 1, 2, 3}
+    with pytest.raises(NoLawError):
+        draws.race().winner((0.0, 0.0))
 
 
 def test_draws_follow_their_seed():
