@@ -48,7 +48,7 @@ def counted_laws(draw, least=1):
 
 
 @given(st.lists(st.tuples(st.integers(0, 900), st.integers(5, 9)), min_size=2, max_size=9))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_without_pooling_it_is_scipys(rows):
     counts, weights = zip(*rows, strict=True)
     total = sum(counts)
@@ -79,7 +79,7 @@ def pooled_by_hand(counts, law):
 
 
 @given(counted_laws())
-@settings(max_examples=200)
+@settings(max_examples=120)
 @example(([1, 2], EVEN))
 @example(([3, 0, 0], fractions("0 1/2 1/2")))
 def test_pooling(counted):
