@@ -408,7 +408,7 @@ def _as_asked(
 def _read_whole(text: str) -> int:
     value = parse_number(text)
     if value.denominator != 1:
-        raise LabError(f"“{text}” is no whole number; accepted are 0, 1, 2 and so on.")
+        raise LabError("it is no whole number; accepted are 0, 1, 2 and so on.")
     return int(value)
 
 

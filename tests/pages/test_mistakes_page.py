@@ -138,7 +138,7 @@ def test_a_parameter_is_part_of_the_question():
     predict(lab, "0.593", "0.407", "0", "0")
     assert "Right" in lab.words
     for bad, words in (
-        ("two", "top_k: it cannot be read"),
+        ("two", "top_k (“two”): it cannot be read"),
         ("0", "top_k is 0"),
         ("1.5", "whole number"),
     ):
