@@ -1,17 +1,177 @@
-"""How far a claimed residual, output or α may be from a law, because of float types."""
+"""A claimed residual, output or α against the right one, and the mistakes it looks like."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from lab.rows import PRECISION, SMALLEST, Measures, Row, narrower
+from lab.findings import MOST_KEPT, Book, Finding, Kind, value_text
+from lab.rows import (
+    PRECISION,
+    SMALLEST,
+    Measures,
+    Row,
+    Rows,
+    bad_entries,
+    narrower,
+    type_name,
+)
 
 Floats = npt.NDArray[np.float64]
+
+UNDIVIDED = "unnormalised-last-token"
+"""The mistake of the gallery that draws from a residual that was not divided by Z."""
+
+
+class Claimed:
+    """The claims of an audit, position by position.
+
+    Parameters
+    ----------
+    book : where findings go
+    rows : claimed residuals and outputs by name
+    alphas : claimed acceptances in one row, or None
+    types : those of p and q
+    """
+
+    def __init__(
+        self, book: Book, rows: dict[str, Rows], alphas: Rows | None, types: tuple[str, str]
+    ) -> None:
+        self.book, self.rows, self.alphas, self.types = book, rows, alphas, types
+        self.wrong: dict[str, _Wrong] = {}
+
+    def look_at(self, p: Row, q: Row, measures: Measures, place: int) -> None:
+        for name, rows in self.rows.items():
+            if place >= rows.shape[0]:
+                continue
+            claim = rows[place]
+            if bad_entries(claim):
+                find_bad(self.book, claim, name, place)
+                continue
+            self._claim(name, claim, type_name(rows), p, q, measures, place)
+        if self.alphas is not None and place < self.alphas.shape[-1]:
+            value = self.alphas[0][place]
+            claim = (value,) if isinstance(value, Fraction) else np.array([value])
+            if bad_entries(claim):
+                find_bad(self.book, claim, "acceptance", place)
+                return
+            self._claim("acceptance", claim, type_name(self.alphas), p, q, measures, place)
+
+    def _claim(
+        self, name: str, claim: Row, kind: str, p: Row, q: Row, measures: Measures, place: int
+    ) -> None:
+        right = right_claim(name, p, q, measures)
+        if right is None:
+            if any(claim):
+                entry = int(np.argmax(np.array([float(mass) for mass in claim])))
+                self.book.find(
+                    "wrong-residual",
+                    name,
+                    value=value_text(claim[entry]),
+                    sentence="there is no residual here: p exceeds q nowhere, nothing is owed, "
+                    "and 0/0 is not to be formed. A claim of any law comes from a floor or a "
+                    "fallback.",
+                    place=place,
+                    entry=entry,
+                )
+            return
+        scale = Scale(name, self.types, kind, p, q, measures)
+        if scale.agrees(claim, right):
+            return
+        if scale.narrow(claim) and scale.agrees(claim, right):
+            return
+        entry, size, differing = scale.worst(claim, right)
+        single = name == "acceptance"
+        known: Kind = f"wrong-{name}"  # type: ignore[assignment]
+        tolerance = scale.tolerance(right)
+        allowed = 0.0 if scale.exact else float(tolerance[entry])
+        finding = self.book.find(
+            known,
+            name,
+            value=value_text(claim[entry]),
+            sentence=f"claimed is {value_text(claim[entry])}, right is {value_text(right[entry])}"
+            + (f", which rounding moves by {allowed:.2g} at most" if allowed else "")
+            + (
+                ". "
+                if single or differing == 1
+                else f"; {differing:,} entries differ, this one the most. "
+            ),
+            place=place,
+            entry=None if single else entry,
+        )
+        worst = self.wrong.get(name)
+        if worst is None or size > worst.size:
+            kept = claim if isinstance(claim, tuple) else np.array(claim)
+            p, q = (row if isinstance(row, tuple) else np.array(row) for row in (p, q))
+            scale = replace(scale, p=p, q=q)
+
+            def agrees(law: Row) -> bool:
+                return scale.agrees(kept, law if not single else (law,))
+
+            self.wrong[name] = _Wrong(finding, size, p, q, agrees)
+
+    def name_mistakes(self) -> None:
+        """Name the mistakes that the worst claims of each kind come of."""
+        if not self.wrong:
+            return
+        from lab.suspects import LONGEST, Claim, behind_claim, suspects, too_long
+
+        for name, wrong in self.wrong.items():
+            if len(wrong.p) > LONGEST:
+                self.book.notes.append(too_long(len(wrong.p)))
+                return
+            p, q = for_gallery(wrong.p, wrong.q)
+            found = suspects(p, q)
+            kind: Claim = name  # type: ignore[assignment]
+            named = behind_claim(kind, found, wrong.agrees)
+            lead = "This is what comes of"
+            if kind == "residual" and not named and wrong.agrees(undivided(p, q)):
+                named = tuple(suspect for suspect in found if suspect.slug == UNDIVIDED)
+                lead = "It is max(0, p − q), which was not divided by Z. Drawn from, it is"
+            slugs = [(suspect.slug, suspect.title) for suspect in named]
+            self.book.amend(wrong.finding, slugs, lead)
+
+
+@dataclass
+class _Wrong:
+    """The worst claim of a kind so far: where it is, and copies of what it is about."""
+
+    finding: Finding
+    size: float
+    p: Row
+    q: Row
+    agrees: Callable[[Row], bool]
+
+
+def find_bad(book: Book, row: Row, name: str, place: int) -> None:
+    """Note the entries of a row that no probability has."""
+    meanings: dict[Kind, str] = {
+        "nan": "not a number. It came from 0/0 or ∞ − ∞, as a softmax over a row that is "
+        "masked entirely, or a residual that is divided by 0; every comparison with it is "
+        "false.",
+        "infinite": "no probability is infinite. It may be a logit, or a division by 0.",
+        "negative": "no probability is negative. It may be a logit or a log-probability, or a "
+        "difference p − q that was not cut at 0.",
+    }
+    for kind, entries in bad_entries(row).items():
+        known: Kind = kind  # type: ignore[assignment]
+        sentence = meanings[known]
+        if known == "negative" and len(entries) > 1 and _none_positive(row):
+            sentence = (
+                "no probability is negative, and no entry of this row is above 0: these look "
+                "like log-probabilities. An audit takes probabilities."
+            )
+        shown = [value_text(row[entry]) for entry in entries[:MOST_KEPT]]
+        book.find_each(known, name, entries, shown, sentence=sentence, place=place)
+
+
+def _none_positive(row: Row) -> bool:
+    return all(entry <= 0 for entry in row) if isinstance(row, tuple) else bool((row <= 0).all())
 
 
 @dataclass
@@ -117,3 +277,10 @@ def as_float64(row: Row) -> Floats:
         return np.array([float(entry) for entry in row])
     floats: Floats = np.asarray(row).astype(np.float64)
     return floats
+
+
+def for_gallery(p: Row, q: Row) -> tuple[Row, Row]:
+    """p and q for the gallery: both exact or both float64."""
+    if isinstance(p, tuple) and isinstance(q, tuple):
+        return p, q
+    return as_float64(p), as_float64(q)

@@ -1,13 +1,17 @@
-"""What an audit says: findings, tests, and the verdict."""
+"""What an audit says: findings, tests, the verdict, and the book they are kept in meanwhile."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from lab.figures import exact, short
 from lab.labels import visible
 
 MOST_KEPT = 100
@@ -207,3 +211,96 @@ class Audit:
             label = "" if finding.token is None else f" (“{visible([finding.token])[0]}”)"
             parts.append(f"entry {finding.entry:,}{label}")
         return ", ".join(parts)
+
+
+@dataclass
+class Book:
+    """What an audit under way has found. Positions and entries come in from 0."""
+
+    tokens: tuple[str, ...] | None
+    draft_tokens: tuple[str, ...] | None
+    found: list[Finding] = field(default_factory=list)
+    counted: Counter[Kind] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    tests: list[Test] = field(default_factory=list)
+
+    def find(
+        self,
+        kind: Kind,
+        vector: str,
+        *,
+        value: str,
+        sentence: str,
+        place: int | None = None,
+        entry: int | None = None,
+        token: str | None = None,
+    ) -> Finding:
+        """Note a finding, and list it if there are not too many of its kind."""
+        if token is None and entry is not None:
+            labels = self.tokens
+            if vector in ("q", "proposed_counts"):
+                labels = self.draft_tokens or self.tokens
+            token = labels[entry] if labels and entry < len(labels) else None
+        position, number = (None if at is None else at + 1 for at in (place, entry))
+        finding = Finding(kind, vector, position, number, token, value, sentence)
+        if self.counted[kind] < MOST_KEPT:
+            self.found.append(finding)
+        self.counted[kind] += 1
+        return finding
+
+    def find_each(
+        self,
+        kind: Kind,
+        vector: str,
+        entries: npt.NDArray[np.int64],
+        values: Sequence[str],
+        *,
+        sentence: str,
+        place: int,
+    ) -> None:
+        """Note the same of several entries. `values` may be fewer: the rest is only counted."""
+        for entry, value in zip(entries.tolist(), values, strict=False):
+            self.find(kind, vector, value=value, sentence=sentence, place=place, entry=entry)
+        self.counted[kind] += len(entries) - len(values)
+
+    def amend(
+        self,
+        finding: Finding,
+        mistakes: Sequence[tuple[str, str]],
+        lead: str,
+        added: str = "",
+    ) -> None:
+        """Put mistakes, slugs and titles, into a finding, and list it if it was not."""
+        if not mistakes:
+            return
+        titles = " or ".join(f"“{title}”" for _, title in mistakes)
+        several = " These p and q cannot tell them apart." if len(mistakes) > 1 else ""
+        amended = replace(
+            finding,
+            sentence=f"{finding.sentence.rstrip()} {lead} {titles}.{several}{added}",
+            mistakes=tuple(slug for slug, _ in mistakes),
+        )
+        if finding in self.found:
+            self.found[self.found.index(finding)] = amended
+        else:
+            self.found.append(amended)
+
+    def in_order(self) -> tuple[Finding, ...]:
+        """What is listed, by kind, then position, then entry."""
+        order = {kind: n for n, kind in enumerate(TITLES)}
+        return tuple(
+            sorted(self.found, key=lambda f: (order[f.kind], f.position or 0, f.entry or 0))
+        )
+
+
+def value_text(value: Fraction | float) -> str:
+    """A value as it is."""
+    return exact(value) if isinstance(value, Fraction) else repr(float(value))
+
+
+def amount_text(size: Fraction | float) -> str:
+    """By how much something is off: exactly if that can be read, else three digits."""
+    if isinstance(size, Fraction):
+        readable = size.numerator.bit_length() + size.denominator.bit_length() < 160
+        return exact(size) if readable else short(size)
+    return f"{size:.3g}"

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -21,6 +22,9 @@ from lab.vectors import MOST_DIGITS, Exact, parse_number, parse_vector, total
 
 MOST_TOKENS = 2_000_000
 """Tokens a row may have: several times the largest vocabulary there is."""
+
+MOST_POSITIONS = 2_000_000
+"""Rows a matrix may have."""
 
 MOST_EXACT = 20_000
 """Entries of a vector or matrix that are kept as fractions; more become float64."""
@@ -37,7 +41,8 @@ COMPUTED_IN = ("float32", "float64")
 _UNIT = 2.0**-24  # every float16 is a whole number of these
 _LARGE = 2048  # below this bit pattern, that of 2⁻¹³, pattern and number of units are the same
 _TWO = 0x4000  # the bit pattern of 2.0: no entry of a law, and none with a sign, lies above
-_WORD = 8  # bytes of a mask that are looked at together
+_GROUP = 8  # entries that are looked at together
+_TOGETHER = 1 << 18  # bit patterns below that of 2.0 whose sum fits into 32 bits
 
 
 Row: TypeAlias = Any
@@ -72,7 +77,7 @@ class ExactRows:
         return self.rows[position]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Measures:
     """What one pass over a row of p and a row of q gives.
 
@@ -128,6 +133,10 @@ def as_rows(values: Values, name: str, *, whole: bool = False) -> Rows:
         )
     if shape[-1] > MOST_TOKENS:
         raise LengthError(f"{name} has {shape[-1]:,} tokens; up to {MOST_TOKENS:,} are accepted.")
+    if len(shape) == 2 and shape[0] > MOST_POSITIONS:
+        raise LengthError(
+            f"{name} has {shape[0]:,} positions; up to {MOST_POSITIONS:,} are accepted."
+        )
     if values.dtype is not None:
         kind = np.dtype(values.dtype)
         if kind.kind == "O":
@@ -304,24 +313,19 @@ class Meter:
         stand, and only those of larger entries, at most 2¹³ in a law, are looked up.
         """
         p, q = target.view(np.uint16), draft.view(np.uint16)
-        either = self._buffer("either", self.tokens, np.uint16)
+        padded = self._buffer("either", -(-self.tokens // _GROUP) * _GROUP, np.uint16)
+        either = padded[: self.tokens]
         np.bitwise_or(p, q, out=either)
-        if np.maximum.reduce(either) >= _TWO:
+        groups = padded.reshape(_GROUP, -1)
+        highest = np.maximum.reduce(groups, axis=0)
+        if np.maximum.reduce(highest) >= _TWO:
             return None
-        mask = self._buffer("mask", -(-self.tokens // _WORD) * _WORD, np.bool_)
-        np.greater_equal(either, _LARGE, out=mask[: self.tokens])
-        large = _places(mask)
+        large = _places(groups, highest)
         p_large, q_large = p.take(large), q.take(large)
-        smaller = np.minimum(p, q, out=either)
-        units = _units()
-        p_sum, q_sum, accepted = (
-            _sum_of_patterns(row) + int(np.add.reduce(units.take(above) - above, dtype=np.int64))
-            for row, above in (
-                (p, p_large),
-                (q, q_large),
-                (smaller, np.minimum(p_large, q_large)),
-            )
-        )
+        np.minimum(p, q, out=either)
+        p_sum = _units_of(p, p_large)
+        q_sum = _units_of(q, q_large)
+        accepted = _units_of(either, np.minimum(p_large, q_large))
         sums = (p_sum, q_sum, accepted, p_sum - accepted, q_sum - accepted)
         return Measures(*(count * _UNIT for count in sums))
 
@@ -346,30 +350,42 @@ class Meter:
         return wide
 
 
-def _sum_of_patterns(row: npt.NDArray[np.uint16]) -> int:
-    """The sum of bit patterns below that of 2.0: of four together there is no overflow."""
-    head = row.size - row.size % 4
-    folded = np.add.reduce(row[:head].reshape(4, -1), axis=0, dtype=np.uint16)
-    tail = np.add.reduce(row[head:], dtype=np.int64)
-    return int(np.add.reduce(folded, dtype=np.int64) + tail)
+def _units_of(row: npt.NDArray[np.uint16], large: npt.NDArray[np.uint16]) -> int:
+    """The sum of a row of float16 in units: patterns as they stand, but for those in `large`."""
+    total = 0
+    for start in range(0, row.size, _TOGETHER):
+        part = row[start : start + _TOGETHER]
+        head = part.size - part.size % 4
+        # Of four patterns below that of 2.0 there is no overflow, nor of `_TOGETHER` in 32 bits.
+        folded = np.add.reduce(part[:head].reshape(4, -1), axis=0, dtype=np.uint16)
+        total += int(np.add.reduce(folded, dtype=np.uint32))
+        if head < part.size:
+            total += int(np.add.reduce(part[head:], dtype=np.uint32))
+    return total + int(np.add.reduce(_surplus().take(large), dtype=np.int64))
 
 
-def _places(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Where a mask of few is set; twice as fast as `np.flatnonzero`, as most words are empty."""
-    words = np.flatnonzero(mask.view(np.uint64) != 0)
-    inside = np.flatnonzero(mask.reshape(-1, _WORD).take(words, axis=0))
-    places: npt.NDArray[np.int64] = words.take(inside // _WORD) * _WORD + inside % _WORD
+def _places(
+    groups: npt.NDArray[np.uint16], highest: npt.NDArray[np.uint16]
+) -> npt.NDArray[np.int64]:
+    """Where the entries of `groups`, in one row, are large; few are, so only some columns matter.
+
+    `highest` is the largest entry of each column.
+    """
+    (columns,) = (highest >= _LARGE).nonzero()
+    rows, at = (groups.take(columns, axis=1) >= _LARGE).nonzero()
+    places: npt.NDArray[np.int64] = rows * highest.size + columns.take(at)
     return places
 
 
 _tables: dict[str, npt.NDArray[Any]] = {}
 
 
-def _units() -> npt.NDArray[Any]:
-    """For each bit pattern below that of 2.0, its float16 as a number of 2⁻²⁴."""
-    if "units" not in _tables:
-        _tables["units"] = (_float16()[:_TWO] / _UNIT).astype(np.int32)
-    return _tables["units"]
+def _surplus() -> npt.NDArray[Any]:
+    """For each bit pattern below that of 2.0, its float16 as a number of 2⁻²⁴, less the pattern."""
+    if "surplus" not in _tables:
+        units = (_float16()[:_TWO] / _UNIT).astype(np.int32)
+        _tables["surplus"] = units - np.arange(_TWO, dtype=np.int32)
+    return _tables["surplus"]
 
 
 def _float16() -> npt.NDArray[np.float64]:
@@ -407,13 +423,17 @@ def explained(total: float, tokens: int, kind: str) -> float:
     """
     if kind == "exact":
         return 0.0
-    unit = 2.0 ** -PRECISION[kind]
-    roundings = 1.0
+    relative, absolute = _bound(tokens, kind)
+    return relative * max(1.0, total) + absolute
+
+
+@lru_cache(maxsize=64)
+def _bound(tokens: int, kind: str) -> tuple[float, float]:
+    roundings = 1
     if kind in COMPUTED_IN:
-        roundings += 1 + math.ceil(math.log2(tokens)) if tokens > 1 else 1
-    size = max(1.0, total)
-    summing = 0.0 if kind == "float16" else tokens * 2.0**-53 * size
-    return unit * roundings * size + tokens * SMALLEST[kind] / 2 + summing
+        roundings += 1 + math.ceil(math.log2(tokens))
+    summing = 0.0 if kind == "float16" else tokens * 2.0**-53
+    return roundings * 2.0 ** -PRECISION[kind] + summing, tokens * SMALLEST[kind] / 2
 
 
 def narrower(row: Row, kind: str) -> str | None:

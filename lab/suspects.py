@@ -188,3 +188,11 @@ def powers(
         measure = partial(power, law, right)
         shown.append(Power(suspect.slug, suspect.title, measure(count), draws_needed(law, right)))
     return tuple(shown)
+
+
+def too_long(size: int) -> str:
+    """What is said where the gallery would take too long."""
+    return (
+        f"Which mistake it may be was not looked for: with {size:,} tokens that takes too long; up "
+        f"to {LONGEST:,} it is."
+    )

@@ -24,15 +24,27 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("vectors",),
     ("step", "binomial", "groups", "models", "wheel", "rules", "evidence", "rows"),
     ("prediction", "display", "block", "worth", "draws", "mistakes", "feedback", "precision"),
-    ("claims", "suspects", "findings", "audit"),
-    ("scenario", "pairs", "tables", "material", "report", "excerpt", "charts", "__main__"),
+    ("suspects", "findings", "claims", "counted", "audit"),
+    (
+        "scenario",
+        "pairs",
+        "tables",
+        "fields",
+        "arrays",
+        "sheets",
+        "material",
+        "report",
+        "excerpt",
+        "charts",
+        "__main__",
+    ),
 )
 ORDER = [name for layer in LAYERS for name in layer]
 OUTSIDE = {  # what a layer may use besides the standard library
     "lab": {"numpy"},
     "lab.charts": {"numpy", "altair", "pyarrow"},
     "lab.evidence": {"numpy", "scipy"},
-    "lab.material": {"numpy", "ml_dtypes"},
+    "lab.arrays": {"numpy", "ml_dtypes"},
     "lab.precision": {"numpy", "ml_dtypes"},
 }
 PARTS, PAGES, APP = "pages.parts", "pages", "app"

@@ -14,7 +14,7 @@ from strategies import FLOATS, float_pairs, law_pairs, ticket_pairs
 
 from lab import MISTAKES, Audit, Finding, LabError, audit
 from lab import evidence as evidence_module
-from lab.audit import UNDIVIDED
+from lab.claims import UNDIVIDED
 from lab.errors import LengthError
 from lab.findings import MOST_KEPT, TITLES
 from lab.rows import Meter, explained
@@ -641,6 +641,8 @@ def test_types_may_differ(mix):
         ([0.5, "x"], [0.5, 0.5], "cannot be read as a number"),
         ([0.5, None], [0.5, 0.5], "not a number"),
         (3, [1], "no list"),
+        (np.zeros((2_000_001, 1), np.float16), [1.0], "up to 2,000,000"),
+        (np.zeros((1, 2_000_001), np.float16), [1.0], "up to 2,000,000"),
         (np.full((5, 2), 0.5), np.full((3, 2), 0.5), "5 positions and q has 3"),
     ],
 )

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from oracle import fractions
 from strategies import scenarios_parts
 
+from lab import arrays as arrays_module
 from lab import material as material_module
 from lab.audit import audit
 from lab.errors import FileError, LabError
@@ -319,7 +320,7 @@ def bomb(size: int, shape) -> bytes:
 
 
 def test_an_archive_that_unpacks_to_very_much_is_refused(monkeypatch):
-    monkeypatch.setattr(material_module, "UNPACKED_UNASKED", 8 * 2**20)
+    monkeypatch.setattr(arrays_module, "UNPACKED_UNASKED", 8 * 2**20)
     data = bomb(16 * 2**20, (4, 2**20))
     assert len(data) < 2**20
     tracemalloc.start()
