@@ -38,6 +38,23 @@ def test_code_gives_what_its_comments_say(block):
     assert checked
 
 
+def test_the_test_that_it_shows_passes_and_can_fail():
+    (block,) = [block for block in BLOCKS if "negative control" in block]
+    names: dict[str, object] = {}
+    exec(block, names)
+
+    def right(p, q, rng):
+        x = rng.choice(len(p), p=q)
+        if rng.random() < min(1, p[x] / q[x]):
+            return x
+        owed = (p - q).clip(0)
+        return rng.choice(len(p), p=owed / owed.sum())
+
+    names["test_the_output_has_the_law_p"](right)
+    with pytest.raises(AssertionError):
+        names["test_the_output_has_the_law_p"](lambda p, q, rng: rng.choice(3, p=q))
+
+
 def vectors(text: str) -> list[tuple[Fraction, ...]]:
     """The vectors in a text, such as (0.2, 0.5, 0.3)."""
     return [
