@@ -158,7 +158,7 @@ def _verdict(found: Audit, name: str) -> None:
 
 def _findings(found: Audit, upload: UploadedFile | None) -> None:
     for kind, count in found.counted.items():
-        st.subheader(TITLES[kind] + (f" ({count:,})" if count > 1 else ""))
+        st.header(TITLES[kind] + (f" ({count:,})" if count > 1 else ""))
         findings = [finding for finding in found.findings if finding.kind == kind]
         # Those with a name first: they say the most.
         for finding in sorted(findings, key=lambda each: not each.mistakes)[:MOST_LISTED]:
@@ -166,7 +166,7 @@ def _findings(found: Audit, upload: UploadedFile | None) -> None:
         if count > MOST_LISTED:
             st.caption(f"{count - MOST_LISTED:,} more; the reports list up to 100 of a kind.")
     if found.notes:
-        st.subheader("Notes")
+        st.header("Notes")
         st.markdown("\n".join(f"- {literal(note)}" for note in found.notes))
 
 
