@@ -15,6 +15,7 @@ st.navigation(
         st.Page("pages/one_step.py", title="One step", default=True),
         st.Page("pages/two_outcomes.py", title="Two outcomes"),
         st.Page("pages/block.py", title="Block"),
+        st.Page("pages/precision.py", title="Precision"),
     ],
     position="top",
 ).run()

@@ -100,6 +100,18 @@ def short(number: Fraction | float) -> str:
     return _marked(minus, f"{float(rounded):.{PLACES}f}", False)
 
 
+def fine(number: Fraction | float) -> str:
+    """`short`, but with three significant digits where four places would leave fewer.
+
+    >>> fine(Fraction(1, 15000)), fine(Fraction(1, 500)), fine(Fraction(1, 3))
+    ('≈6.67e-5', '0.002', '≈0.3333')
+    """
+    value = Fraction(number)
+    if abs(value) >= Fraction(1, 100) or (value * 10**PLACES).denominator == 1:
+        return short(value)
+    return _marked("−" if value < 0 else "", *_scientific(abs(value)))
+
+
 def _marked(minus: str, text: str, is_exact: bool) -> str:
     return f"{'' if is_exact else '≈'}{minus}{text}"
 

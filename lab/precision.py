@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.errors import LabError
-from lab.figures import short
+from lab.figures import fine
 from lab.step import ExactStep
 from lab.vectors import Exact, total
 
@@ -157,8 +157,8 @@ class Case:
 _ALL = (
     Case(
         "consistent",
-        "Where p and q differ, the stored p exceeds the stored q at some token and falls below "
-        "it at another; where they are equal, it does neither.",
+        "Some stored p exceeds q and some stored q exceeds p; or p = q, and they are stored as "
+        "equals.",
     ),
     Case(
         "residual lost in storage",
@@ -191,9 +191,10 @@ CASES: dict[CaseName, Case] = {case.name: case for case in _ALL}
 
 @dataclass(frozen=True)
 class Lead:
-    """One thing to look at in an investigation, and what it shows for this pair and type."""
+    """One thing to look at in an investigation, why, and what it shows for this pair and type."""
 
     what: str
+    why: str
     finding: str
 
 
@@ -337,32 +338,40 @@ class InPrecision:
         one = 1 - coin_passes(Fraction(1), kind)
         tiny = Fraction(2) ** self.format.lowest
         low = sum(0 < v < tiny for v in (*self.target, *self.draft))
+        sums = "; in float64 ".join(
+            f"p gives {fine(s.target)}, q {fine(s.draft)} and 1 − Σ min {fine(s.complement)}"
+            for s in (self.in_type, self.in_float64)
+        )
         return (
             Lead(
                 "Unequal totals",
-                f"stored p sums to {short(self.target_total)} and stored q to "
-                f"{short(self.draft_total)}.",
+                "Vectors with one total that differ exceed each other somewhere.",
+                f"stored p sums to {fine(self.target_total)}, stored q to "
+                f"{fine(self.draft_total)}.",
             ),
             Lead(
                 "Separate normalising",
-                "p and q divided each by its own rounded sum no longer share one total; exactly, "
-                f"both sum to 1 here, and rounding moved p by {short(self.target_total - 1)} and "
-                f"q by {short(self.draft_total - 1)}.",
+                "p and q, divided each by its own rounded sum, share no total any more. Here both "
+                "sum to exactly 1 before they are stored.",
+                f"storing moved the total of p by {fine(self.target_total - 1)}, that of q by "
+                f"{fine(self.draft_total - 1)}.",
             ),
             Lead(
                 "Flush to zero",
-                f"{len(p):,} entries of p and {len(q):,} of q became 0; {low:,} more are below "
-                "the normal numbers, where some hardware puts 0.",
+                "An entry that became 0 is missing in the total; some hardware also puts 0 for "
+                "what is below the normal numbers.",
+                f"{len(p):,} of p and {len(q):,} of q became 0; {low:,} below the normal numbers.",
             ),
             Lead(
                 "A sum in low precision",
-                f"added up in {kind}, p gives {short(self.in_type.target)} and q "
-                f"{short(self.in_type.draft)}.",
+                "A running sum loses what is small beside it.",
+                f"added in {kind}, {sums}.",
             ),
             Lead(
                 "A uniform number that rounds to 1",
-                f"with {U_BITS} random bits u becomes 1 in {kind} with probability {short(one)}; "
-                "then u < 1 fails, and a token is rejected although p = q.",
+                "Then u < 1 fails, and a token is rejected although p = q: a rejection without a "
+                "residual.",
+                f"u of {U_BITS} random bits becomes 1 with probability {fine(one)}.",
             ),
         )
 
@@ -413,8 +422,8 @@ class InPrecision:
         return (
             Tolerance(
                 "an entry of p or q, relative",
-                f"rounded once to the nearest; below the normal numbers, 2^{form.lowest}, no "
-                "relative size holds",
+                "rounded once to the nearest number; measured where entries are normal, for below "
+                "that only η/2 holds",
                 u,
                 entry,
             ),

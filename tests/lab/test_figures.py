@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.figures import decimal, exact, short, terminates
+from lab.figures import decimal, exact, fine, short, terminates
 
 numbers = st.one_of(
     st.fractions(0, 1, max_denominator=10**6),
@@ -146,3 +146,14 @@ def test_short_examples(value, text):
 def test_a_huge_number_has_a_text_too():
     # It can be typed (1e309/3), so a message must be able to show it.
     assert short(Fraction(10**309, 3))
+
+
+@given(st.one_of(numbers, near))
+def test_fine_reads_as_short_or_with_three_digits(number):
+    text = fine(number)
+    if abs(number) >= Fraction(1, 100) or not short(number).startswith("≈"):
+        assert text == short(number)
+        return
+    value = as_read(text.removeprefix("≈"))
+    assert text.startswith("≈") == (value != number)
+    assert abs(value / number - 1) <= Fraction(1, 200)

@@ -349,11 +349,14 @@ def test_the_leads_say_what_they_show_here():
     tiny = in_precision(NEAR_EQUAL["A tiny token"].scenario.step, "float16")
     assert tiny.flushed == ((1,), ())
     totals, apart, flush, sums, coin = (lead.finding for lead in tiny.leads)
-    assert totals == "stored p sums to 1 and stored q to 1 + 5.96e-8." or "≈1 + 5.96e-8" in totals
-    assert "rounding moved p by 0 and q by ≈5.96e-8" in apart
-    assert flush.startswith("1 entries of p and 0 of q became 0; 1 more are below the normal")
-    assert sums == "added up in float16, p gives 1 and q 1."
-    assert "with 24 random bits u becomes 1 in float16 with probability ≈0.0002" in coin
+    assert totals == "stored p sums to 1, stored q to ≈1 + 5.96e-8."
+    assert apart == "storing moved the total of p by 0, that of q by ≈5.96e-8."
+    assert flush == "1 of p and 0 of q became 0; 1 below the normal numbers."
+    assert sums == (
+        "added in float16, p gives 1, q 1 and 1 − Σ min 0; "
+        "in float64 p gives 1, q ≈1 + 5.96e-8 and 1 − Σ min 0."
+    )
+    assert coin == "u of 24 random bits becomes 1 with probability ≈2.44e-4."
 
 
 # ---------------------------------------------------------------- the error curve
