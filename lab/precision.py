@@ -340,14 +340,15 @@ class InPrecision:
         low = sum(0 < v < tiny for v in (*self.target, *self.draft))
         sums = "; in float64 ".join(
             f"p gives {fine(s.target)}, q {fine(s.draft)} and 1 − Σ min {fine(s.complement)}"
-            for s in (self.in_type, self.in_float64)
+            for s in (self.in_type, self.in_float64)[: 1 if kind == "float64" else 2]
         )
         return (
             Lead(
                 "Unequal totals",
                 "Vectors with one total that differ exceed each other somewhere.",
                 f"stored p sums to {fine(self.target_total)}, stored q to "
-                f"{fine(self.draft_total)}.",
+                f"{fine(self.draft_total)}; p − q is "
+                f"{fine(self.target_total - self.draft_total)}.",
             ),
             Lead(
                 "Separate normalising",
@@ -485,7 +486,7 @@ def _identities(
     )
 
 
-@lru_cache(maxsize=256)  # by the step itself: a page asks again at every rerun
+@lru_cache(maxsize=64)  # by the step itself: a page asks again at every rerun
 def in_precision(step: ExactStep, kind: Type) -> InPrecision:
     """Round p and q to a type, and compute the step there.
 
@@ -684,7 +685,6 @@ def coin_passes(
 # Types that mix ---------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
 def law_with_rounded_proposal(step: ExactStep, kind: Type) -> Exact:
     """The output law when proposals are drawn from q as a type stores it, and q itself is tested.
 
@@ -702,7 +702,6 @@ def law_with_rounded_proposal(step: ExactStep, kind: Type) -> Exact:
     return tuple(k + rejected * r for k, r in zip(kept, step.residual, strict=True))
 
 
-@lru_cache(maxsize=256)
 def weights_through_ratio(step: ExactStep, kind: Type) -> Exact:
     """The residual's weights as p · (1 − q/p), the ratio and its complement each rounded once.
 

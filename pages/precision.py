@@ -53,7 +53,7 @@ MOST_TOKENS = 1_000
 NEAREST = Fraction(1, 10**300)
 """Distances below this are not drawn: a chart's numbers are floats."""
 
-BITS = (24, 32, 53)
+BITS = (24, 32, 53, 64)
 
 DEFAULTS = {
     state.INSPECT: False,
@@ -182,12 +182,12 @@ def _why(found: InPrecision) -> str:
 
 def _margin(found: InPrecision) -> str:
     z = found.exact.rejection
+    if not z:
+        return "Z is 0, and stays 0: equal numbers are stored as equal ones."
     sure = (
         "a residual is then sure to remain"
         if z > found.storage
         else "which of the two prevails depends on the digits"
-        if z
-        else "but equal numbers are stored as equal ones"
     )
     return (
         f"Z is {size(z)}. Storing p and q in {found.kind} can move Z by up to "
@@ -458,7 +458,7 @@ def _mixed(step: ExactStep) -> None:
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _misses(step: ExactStep, kind: Type) -> tuple[Fraction, Fraction | None]:
     """How far the output is from p, and r from the exact one; None when there is no r."""
     weights = weights_through_ratio(step, kind)

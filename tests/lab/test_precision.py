@@ -349,7 +349,7 @@ def test_the_leads_say_what_they_show_here():
     tiny = in_precision(NEAR_EQUAL["A tiny token"].scenario.step, "float16")
     assert tiny.flushed == ((1,), ())
     totals, apart, flush, sums, coin = (lead.finding for lead in tiny.leads)
-    assert totals == "stored p sums to 1, stored q to ≈1 + 5.96e-8."
+    assert totals == "stored p sums to 1, stored q to ≈1 + 5.96e-8; p − q is ≈−5.96e-8."
     assert apart == "storing moved the total of p by 0, that of q by ≈5.96e-8."
     assert flush == "1 of p and 0 of q became 0; 1 below the normal numbers."
     assert sums == (

@@ -151,7 +151,7 @@ def test_the_worked_example_in_numbers():
     assert half["Σ p of what is stored"] == "1"
     assert half["r, total variation distance, added in float64"] == "≈1.22e-4"
     brain = column(numbers, "bfloat16")
-    assert brain["Σ p of what is stored"] == "≈1.0010"
+    assert brain["Σ p of what is stored"] == "≈1 + 9.77e-4"
     assert brain["Σ p, added in the type"] == "1"
     assert set(identities["exact"]) == {"holds", "holds: 3 of 3 tokens"}
     assert list(identities["float16"])[3:] == ["fails", "holds: 3 of 3 tokens"]
@@ -170,7 +170,7 @@ def test_an_investigation_says_what_to_look_at():
     for lead in ("Unequal totals", "Separate normalising", "Flush to zero",
                  "A sum in low precision", "A uniform number that rounds to 1"):  # fmt: skip
         assert f"{lead}." in words
-    assert "float16: stored p sums to ≈0.9998, stored q to 1." in words
+    assert "float16: stored p sums to ≈1 − 2.44e-4, stored q to 1; p − q is ≈−2.44e-4." in words
     assert "float32: stored p" not in words  # nothing to investigate there
     assert "no floor, no uniform vector" in words
     assert [box.value.split(":")[0] for box in lab.at.warning] == ["**float16", "**bfloat16"]
@@ -185,6 +185,7 @@ def test_no_residual_is_said_in_words():
     assert list(mixed["float16"])[1] == "none"
     assert not lab.charts
     assert "p = q is at no distance" in lab.words
+    assert "Z is 0, and stays 0" in commit(lab.switch("Just inspect", False), "No").words
 
 
 def test_what_is_stored_can_be_read_and_told_apart():
