@@ -241,6 +241,10 @@ def test_every_number_of_a_step_is_that_of_the_bits(laws, kind):
 
 @given(law_pairs(), st.sampled_from(TYPES))
 @settings(max_examples=150)
+@example(laws=(fractions("9999/10000 1/10000"), fractions("19999/20000 1/20000")), kind="float16")
+@example(
+    laws=(fractions("1/3 1/3 1/3"), fractions("3333/10000 3333/10000 1667/5000")), kind="float16"
+)
 def test_the_case_is_decided_by_comparing_entries(laws, kind):
     step = one_step(*laws)
     p, q = ([bits.nearest(v, kind) for v in law] for law in laws)
