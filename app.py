@@ -16,6 +16,7 @@ st.navigation(
         st.Page("pages/two_outcomes.py", title="Two outcomes"),
         st.Page("pages/block.py", title="Block"),
         st.Page("pages/mistakes.py", title="Mistakes"),
+        st.Page("pages/precision.py", title="Precision"),
         st.Page("pages/audit.py", title="Audit"),
     ],
     position="top",

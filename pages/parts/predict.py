@@ -91,10 +91,7 @@ def predicted(question: Question) -> Prediction | None:
         )
     values, faults = read_bars(texts)
     unreadable = {i: fault for i, fault in faults.items() if texts[i] is not None}
-    with st.container(key="commit"):
-        st.html(_COMMIT)
-        pressed = st.button("Commit prediction")
-    if pressed:
+    if commit_button():
         if nothing or not faults:
             state.commit(question.key, Prediction(None if nothing else values, question.step))
             st.rerun()
@@ -102,6 +99,20 @@ def predicted(question: Question) -> Prediction | None:
     for i, fault in (faults if tried else unreadable).items():
         st.error(f"{literal(question.labels[i])}: {literal(fault)}")
     return None
+
+
+def commit_button() -> bool:
+    """The button that freezes a prediction; whether it was pressed."""
+    with st.container(key="commit"):
+        st.html(_COMMIT)
+        return st.button("Commit prediction")
+
+
+def try_again(key: str) -> None:
+    """The button that asks the same question once more."""
+    if st.button("Try again", key=f"again {key}", help="The same again, nothing predicted."):
+        state.erase(key)
+        st.rerun()
 
 
 def show_comparison(
@@ -161,11 +172,7 @@ def mistake_link(slug: str, texts: Texts | None = None) -> None:
 
 def _after(question: Question, comparison: Comparison, inputs: dict[str, Exact]) -> None:
     """What can be done with a comparison: try again, take the record away."""
-    if st.button(
-        "Try again", key=f"again {question.key}", help="The same again, nothing predicted."
-    ):
-        state.erase(question.key)
-        st.rerun()
+    try_again(question.key)
     st.download_button(
         "Download prediction",
         data=lambda: prediction_csv(question.name, question.labels, dict(inputs), comparison),

@@ -21,6 +21,7 @@ SUCCESS, TRIALS, RECOVER = "success", "trials", "predict recovered"
 
 PAIR, PAIR_ROWS, PAIR_GRID, VIEW = "pair", "pair rows", "pair grid", "block view"
 OWN_TEXT, ORDER_P, ORDER_Q, SMOOTHING = "own text", "order p", "order q", "smoothing"
+SHOWN_TYPE, U_BITS = "shown type", "bits of u"
 DRAFTS, LENGTH, SEED, COST, WALK = "drafts", "length", "seed", "cost", "walk"
 
 MISTAKE, ASKED_OF_MISTAKE, VIEW_OF_MISTAKES = "mistake", "asked of mistake", "mistakes view"

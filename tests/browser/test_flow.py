@@ -347,7 +347,7 @@ def _violations(page: Page) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/two_outcomes", "/block", "/mistakes"])
+@pytest.mark.parametrize("path", ["/", "/two_outcomes", "/block", "/mistakes", "/precision"])
 def test_axe_finds_nothing_of_ours(visit, path, scheme):
     page = visit(path, color_scheme=scheme, reduced_motion="reduce")
     assert violations(page) == []
@@ -360,7 +360,7 @@ def test_axe_finds_nothing_of_ours(visit, path, scheme):
             assert violations(page) == []
 
 
-@pytest.mark.parametrize("path", ["/", "/two_outcomes", "/block", "/mistakes"])
+@pytest.mark.parametrize("path", ["/", "/two_outcomes", "/block", "/mistakes", "/precision"])
 def test_a_phone_never_scrolls_sideways(visit, path):
     page = visit(path, viewport=PHONE, has_touch=True)
     width = "document.scrollingElement.scrollWidth"
