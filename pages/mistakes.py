@@ -464,6 +464,8 @@ def _more(case: Case, found: Shown) -> None:
         )
     if case.mistake.slug == "redraw-until-accepted":
         st.markdown(f"It proposes {number(found.law.rounds)} times for a token, on average.")
+    if case.mistake.verdict == "only wrong in finite precision":
+        st.page_link("pages/precision.py", label="See it on Precision, on this p and q")
     if case.mistake.slug == "softmax-residual":
         st.caption("A softmax is no fraction: these numbers are computed in floats.")
 
