@@ -15,6 +15,9 @@ st.navigation(
         st.Page("pages/one_step.py", title="One step", default=True),
         st.Page("pages/two_outcomes.py", title="Two outcomes"),
         st.Page("pages/block.py", title="Block"),
+        st.Page("pages/mistakes.py", title="Mistakes"),
+        st.Page("pages/precision.py", title="Precision"),
+        st.Page("pages/audit.py", title="Audit"),
     ],
     position="top",
 ).run()

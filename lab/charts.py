@@ -7,6 +7,7 @@ as well.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,7 @@ import pyarrow as pa
 
 from lab.figures import exact, short
 from lab.groups import Groups, group_labels, leading, together
+from lab.precision import FORMULAS, Break, Point, Type
 from lab.prediction import Comparison
 from lab.step import ExactStep
 from lab.vectors import Exact
@@ -301,11 +303,124 @@ def by_draft_length(
         _lines(names, title, dark),
         pa.Table.from_pylist(rows),
         f"{title}. {words}." + (f" Best K {best}." if best is not None else ""),
-        tuple(
-            Sign(name, line=colour, dashed=dash is not None)
-            for name, (colour, dash) in zip(names, _SERIES, strict=False)
-        ),
+        _line_signs(names),
     )
+
+
+def along(
+    series: Mapping[str, Sequence[float]], title: str, first: int = 1, *, dark: bool = False
+) -> Picture:
+    """A number for each position, one line a series; what is not a number leaves a gap.
+
+    Parameters
+    ----------
+    series : up to three, by name
+    title : of the upright axis
+    first : the number of the first position
+    """
+    names = tuple(series)
+    rows = [
+        {"k": first + n, "series": name, "value": value if math.isfinite(value) else None}
+        for name, values in series.items()
+        for n, value in enumerate(values)
+    ]
+    words = []
+    for name, values in series.items():
+        known = [(value, first + n) for n, value in enumerate(values) if math.isfinite(value)]
+        words.append(
+            f"{name} from {min(known)[0]:.4g} (position {min(known)[1]:,}) to {max(known)[0]:.4g} "
+            f"(position {max(known)[1]:,})"
+            if known
+            else f"{name} is not known anywhere"
+        )
+    return Picture(
+        _along(names, title, dark),
+        pa.Table.from_pylist(rows),
+        f"{title} along {len(next(iter(series.values()))):,} positions. {'; '.join(words)}.",
+        _line_signs(names),
+    )
+
+
+def _line_signs(names: Sequence[str]) -> tuple[Sign, ...]:
+    return tuple(
+        Sign(name, line=colour, dashed=dash is not None)
+        for name, (colour, dash) in zip(names, _SERIES, strict=False)
+    )
+
+
+def error_by_distance(
+    curves: Mapping[Type, Sequence[Point]], here: Fraction, *, dark: bool = False
+) -> dict[Type, Picture]:
+    """One picture a type: the relative error of Z against the distance between p and q.
+
+    Both axes are logarithmic. An error of 0, which has no logarithm, is drawn on the lower edge.
+    Where a formula breaks, the shape of its point says how.
+
+    Parameters
+    ----------
+    curves : mapping of str to sequence of Point
+        Type → its points, from far to near; every distance within the range of floats.
+    here : Fraction
+        The distance of the pair at hand, which is marked where the picture reaches it.
+    """
+    legend = tuple(
+        Sign(name, line=colour, dashed=dash is not None)
+        for name, (colour, dash) in zip(FORMULAS, _SERIES, strict=False)
+    )
+    pictures = {}
+    for kind, curve in curves.items():
+        distances = [float(point.distance) for point in curve]
+        errors = [float(error) for point in curve for error in point.errors if error]
+        near, far = _decades(distances)
+        seen = 10.0**near <= float(here) <= 10.0**far
+        low, high = _decades([*errors, 1.0])
+        pictures[kind] = Picture(
+            _errors((near, far), (low, high), dark),
+            _error_table(curve, here if seen else None, 10.0**low),
+            _error_words(kind, curve),
+            legend,
+        )
+    return pictures
+
+
+def _decades(values: Sequence[float]) -> tuple[int, int]:
+    """The powers of ten that enclose the values, with room for a point below."""
+    return math.floor(math.log10(min(values)) - 0.1), math.ceil(math.log10(max(values)))
+
+
+def _error_table(curve: Sequence[Point], here: Fraction | None, least: float) -> pa.Table:
+    rows = [
+        {
+            "distance": float(point.distance),
+            "error": max(float(error), least),
+            "series": name,
+            "mark": how or name,
+            "gives": short(value),
+            "exact": short(point.distance),
+            "off": short(error),
+            "how": how or "not broken",
+        }
+        # The second first: where both points are, the larger one is behind.
+        for i, name in reversed([*enumerate(FORMULAS)])
+        for point in curve
+        for value, error, how in [(point.values[i], point.errors[i], point.breaks[i])]
+    ]
+    if here is not None:
+        texts = dict.fromkeys(("series", "mark"), "this pair")
+        texts |= dict.fromkeys(("gives", "off", "how"), "") | {"exact": short(here)}
+        rows.append({"distance": float(here), "error": 1.0, **texts})
+    return pa.Table.from_pylist(rows)
+
+
+def _error_words(kind: str, curve: Sequence[Point]) -> str:
+    """How far each formula is off at the farthest point, and where it first breaks."""
+    parts = []
+    for i, name in enumerate(FORMULAS):
+        first = next((point for point in curve if point.breaks[i]), None)
+        end = f"breaks first at {short(first.distance)}: {first.breaks[i]}" if first else "holds"
+        far = curve[0]
+        parts.append(f"{name} off by {short(far.errors[i])} at {short(far.distance)}, {end}")
+    return f"Relative error of Z in {kind}, against the distance of p and q. {'; '.join(parts)}."
 
 
 @lru_cache(maxsize=64)
@@ -365,7 +480,9 @@ def _table(bars: Sequence[_Bar], lines: dict[str, Exact], labels: Sequence[str])
 
 def _shape(labels: Sequence[str]) -> tuple[bool, bool]:
     """What of the labels decides the template: whether they are turned, whether bars are few."""
-    return sum(map(len, labels)) + 2 * len(labels) > 80, len(labels) <= 12
+    # On a phone a band is as wide as a dozen letters, even with few tokens.
+    turned = sum(map(len, labels)) + 2 * len(labels) > 80 or max(map(len, labels)) > 14
+    return turned, len(labels) <= 12
 
 
 def _x(turned: bool, **options: Any) -> alt.X:  # noqa: ANN401
@@ -576,8 +693,122 @@ def _lines(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
     return _template(alt.layer(lines, points, ring, word))
 
 
-def _template(chart: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
-    spec: dict[str, Any] = chart.properties(height=_HEIGHT, padding={"top": 20}).to_dict(
+@lru_cache(maxsize=16)
+def _along(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
+    dashes = [dash or [1, 0] for _, dash in _SERIES]
+    line = (
+        alt.Chart()
+        .mark_line(strokeWidth=2, point={"size": 30, "filled": True})
+        .encode(
+            x=alt.X(
+                "k",
+                type="quantitative",
+                title="position",
+                scale=alt.Scale(zero=False, nice=False),
+                axis=alt.Axis(labelFontSize=14, titleFontSize=13, tickMinStep=1, format=",d"),
+            ),
+            y=alt.Y("value", type="quantitative", title=title),
+            color=alt.Color(
+                "series",
+                type="nominal",
+                scale=alt.Scale(domain=list(names), range=[colour for colour, _ in _SERIES]),
+                legend=None,
+            ),
+            strokeDash=alt.StrokeDash(
+                "series",
+                type="nominal",
+                scale=alt.Scale(domain=list(names), range=dashes),
+                legend=None,
+            ),
+            tooltip=[
+                alt.Tooltip("series", type="nominal", title="what"),
+                alt.Tooltip("k", type="quantitative", title="position"),
+                alt.Tooltip("value", type="quantitative", format=".6g"),
+            ],
+        )
+    )
+    return _template(alt.layer(line))
+
+
+# The shapes of points: sound ones by formula, broken ones by how.
+BREAK_SHAPES: dict[Break, tuple[str, str]] = {
+    "gives 0": ("diamond", "◆"),
+    "gives less than 0": ("triangle-down", "▼"),
+    "off by its own size or more": ("cross", "✚"),
+}
+
+
+@lru_cache(maxsize=64)
+def _errors(x_powers: tuple[int, int], y_powers: tuple[int, int], dark: bool) -> dict[str, Any]:
+    """Axes of distances and errors between these powers of ten."""
+    axis: dict[str, Any] = {
+        "format": "~e",
+        "labelFontSize": 13,
+        "titleFontSize": 13,
+        "tickCount": 5,
+    }
+    x = alt.X(
+        "distance",
+        type="quantitative",
+        title="distance between p and q, exact Z",
+        scale=alt.Scale(type="log", domain=[10.0**power for power in x_powers]),
+        axis=alt.Axis(**axis, grid=False),
+    )
+    y = alt.Y(
+        "error",
+        type="quantitative",
+        title="relative error of Z",
+        scale=alt.Scale(type="log", domain=[10.0**power for power in y_powers]),
+        axis=alt.Axis(**axis),
+    )
+    names = list(FORMULAS)
+    styles = _SERIES[: len(names)]
+    colour = alt.Color(
+        "series",
+        type="nominal",
+        scale=alt.Scale(domain=names, range=[colour for colour, _ in styles]),
+        legend=None,
+    )
+    dash = alt.StrokeDash(
+        "series",
+        type="nominal",
+        scale=alt.Scale(domain=names, range=[dash or [1, 0] for _, dash in styles]),
+        legend=None,
+    )
+    shapes = ["circle", "square", *(shape for shape, _ in BREAK_SHAPES.values())]
+    shape = alt.Shape(
+        "mark",
+        type="nominal",
+        scale=alt.Scale(domain=[*names, *BREAK_SHAPES], range=shapes),
+        legend=None,
+    )
+    size = alt.Size(
+        "series", type="nominal", scale=alt.Scale(domain=names, range=[35, 90]), legend=None
+    )
+    tooltip = [
+        alt.Tooltip("series", type="nominal", title="Z as"),
+        alt.Tooltip("gives", type="nominal", title="gives"),
+        alt.Tooltip("exact", type="nominal", title="exact Z, the distance"),
+        alt.Tooltip("off", type="nominal", title="relative error"),
+        alt.Tooltip("how", type="nominal", title="broken"),
+    ]
+    base = alt.Chart()
+    curves = base.transform_filter(alt.FieldOneOfPredicate(field="series", oneOf=names))
+    lines = curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
+    points = curves.mark_point(filled=True, opacity=1).encode(
+        x=x, y=y, color=colour, shape=shape, size=size, tooltip=tooltip
+    )
+    here = base.transform_filter(alt.FieldEqualPredicate(field="series", equal="this pair"))
+    rule = here.mark_rule(aria=False, strokeWidth=2, color=_LINE[dark]).encode(x=x)
+    word = here.mark_text(
+        aria=False, dy=-14, fontSize=13, fontWeight="bold", color=_LINE[dark]
+    ).encode(x=x, y=alt.value(0), text=alt.Text("series", type="nominal"))
+    whole = base.mark_rule(aria=False, strokeDash=[2, 3], color=_LINE[dark]).encode(y=alt.datum(1))
+    return _template(alt.layer(whole, rule, lines, points, word), 300)
+
+
+def _template(chart: alt.LayerChart | alt.FacetChart, height: int = _HEIGHT) -> dict[str, Any]:
+    spec: dict[str, Any] = chart.properties(height=height, padding={"top": 20}).to_dict(
         validate=False
     )
     for part in (spec, *spec["layer"]):  # the data comes from the page

@@ -136,19 +136,27 @@ def draws_needed(actual: Law, law: Law) -> int | None:
     ----------
     actual, law : sequences of Fraction or float, shape (n,)
     """
-    if isinstance(actual, tuple) and actual == law:
-        return None
-    found, right = _floats(actual), _floats(law)
-    ruled_out = float(found[right == 0].sum())
-    possible = right > 0
-    size = float((((found - right) ** 2)[possible] / right[possible]).sum())
-    needed: list[float] = []
+    effect, ruled_out, freedom = _apart(actual, law)
+    needed: list[float | Fraction] = []
     if ruled_out > 0:
         needed.append(math.log1p(-POWER) / math.log1p(-ruled_out) if ruled_out < 1 else 1)
-    freedom = int(possible.sum()) - 1
-    if size > 0 and freedom:
-        needed.append(_noncentrality(freedom) / size)
+    if effect > 0 and freedom:
+        needed.append(Fraction(math.sqrt(_noncentrality(freedom)) / effect) ** 2)
     return max(1, math.ceil(min(needed))) if needed else None
+
+
+def _apart(actual: Law, law: Law) -> tuple[float, float, int]:
+    """√Σ (actual − law)²/law, what `actual` has where `law` is 0, and the degrees of freedom.
+
+    Differences of fractions are exact: 10^-38 is seen beside 1/2.
+    """
+    found, right = _floats(actual), _floats(law)
+    gaps = found - right
+    if all(isinstance(mass, Fraction) for mass in (*actual, *law)):
+        gaps = np.array([float(a - b) for a, b in zip(actual, law, strict=True)])
+    possible = right > 0
+    effect = math.hypot(*(gaps[possible] / np.sqrt(right[possible])).tolist())
+    return effect, float(found[~possible].sum()), int(possible.sum()) - 1
 
 
 def _noncentrality(freedom: int) -> float:
@@ -160,17 +168,14 @@ def _noncentrality(freedom: int) -> float:
 def power(actual: Law, law: Law, count: int) -> float:
     """How often the chi-square test of `count` draws from `actual` against `law` fails.
 
-    Where the two are equal that is `LEVEL`. See `draws_needed` for how good it is.
+    Where the two are equal that is `LEVEL`; with one possible token it is 0. See `draws_needed`
+    for how good it is.
     """
-    found, right = _floats(actual), _floats(law)
-    ruled_out = float(found[right == 0].sum())
-    possible = right > 0
-    size = float((((found - right) ** 2)[possible] / right[possible]).sum())
-    freedom = int(possible.sum()) - 1
-    misses = 1 - LEVEL
+    effect, ruled_out, freedom = _apart(actual, law)
+    misses = 1.0  # a single bin says nothing
     if freedom:
         critical = special.chdtri(freedom, LEVEL)
-        misses = float(special.chndtr(critical, freedom, count * size)) if size else misses
+        misses = float(special.chndtr(critical, freedom, count * effect**2))
     return 1 - misses * (1 - ruled_out) ** count
 
 

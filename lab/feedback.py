@@ -15,7 +15,7 @@ from lab.rules import NoLawError, RuleLaw
 from lab.step import ExactStep
 
 MOST_TOKENS = 1_000
-"""Beyond that only the likeliest of the gallery are looked up: all would take seconds."""
+"""Beyond that the gallery is left out: its laws would take seconds."""
 
 # Sentences where there is more to say than when a mistake comes out.
 _RESIDUALS = {
@@ -84,7 +84,7 @@ def _accepted(step: ExactStep) -> Iterator[_Named]:
 
 def _outputs(step: ExactStep) -> Iterator[_Named]:
     laws = {slug: law.output for slug, law in _gallery(step).items()}
-    yield _OUTPUTS["always-accept"], laws.pop("always-accept"), "always-accept"
+    yield _OUTPUTS["always-accept"], step.draft, "always-accept"
     if step.residual:
         yield (
             "This is r itself, the law given a rejection; what is kept comes out too.",
@@ -96,6 +96,7 @@ def _outputs(step: ExactStep) -> Iterator[_Named]:
         step.accepted,
         None,
     )
+    laws.pop("always-accept", None)
     for slug, law in laws.items():
         sentence = f"This is what comes out when {STEP_MISTAKES[slug].when}."
         yield _OUTPUTS.get(slug, sentence), law, slug
@@ -147,10 +148,10 @@ def _residuals(step: ExactStep) -> Iterator[_Named]:
 def _gallery(step: ExactStep) -> dict[str, RuleLaw]:
     """The biased mistakes' laws on this p and q; not of those that get stuck, nor of those that
     change what should come out."""
-    few = len(step.target) <= MOST_TOKENS
-    found = {}
-    for slug in STEP_MISTAKES if few else (*_RESIDUALS, *_OUTPUTS):
-        mistake = STEP_MISTAKES[slug]
+    found: dict[str, RuleLaw] = {}
+    if len(step.target) > MOST_TOKENS:
+        return found
+    for slug, mistake in STEP_MISTAKES.items():
         if mistake.verdict == "biased" and not mistake.wanted:
             with suppress(NoLawError):
                 found[slug] = mistake.run(step.target, step.draft)

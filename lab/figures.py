@@ -12,6 +12,7 @@ PLACES = 4
 """Decimal places on screen."""
 
 _PRINTABLE = 13_000  # bits: Python prints whole numbers of up to 4,300 digits
+_SMALL = Fraction(1, 100)  # four places hold fewer than three digits below it
 _LARGE = 10**9  # from here on, numbers for reading have an exponent
 
 MOST_PLACES = 1_000
@@ -94,10 +95,31 @@ def short(number: Fraction | float) -> str:
     if not rounded:
         return _marked(minus, *_scientific(size))
     if rounded == 1:
-        tail, is_exact = _scientific(abs(size - 1))
-        sign = "+" if (size > 1) == (value > 0) else "−"
-        return _marked(minus, f"1 {sign} {tail}", is_exact)
+        return _beside_1(value)
     return _marked(minus, f"{float(rounded):.{PLACES}f}", False)
+
+
+def fine(number: Fraction | float) -> str:
+    """`short`, but with three significant digits where four places would leave fewer.
+
+    >>> fine(Fraction(1, 15000)), fine(Fraction(1025, 1024)), fine(Fraction(1, 3))
+    ('≈6.67e-5', '≈1 + 9.77e-4', '≈0.3333')
+    """
+    value = Fraction(number)
+    size = abs(value)
+    if (value * 10**PLACES).denominator == 1:
+        return short(value)
+    if size < _SMALL:
+        return _marked("−" if value < 0 else "", *_scientific(size))
+    return _beside_1(value) if abs(size - 1) < _SMALL else short(value)
+
+
+def _beside_1(value: Fraction) -> str:
+    """A number near 1 or −1, by what it differs from it."""
+    size = abs(value)
+    tail, is_exact = _scientific(abs(size - 1))
+    sign = "+" if (size > 1) == (value > 0) else "−"
+    return _marked("−" if value < 0 else "", f"1 {sign} {tail}", is_exact)
 
 
 def _marked(minus: str, text: str, is_exact: bool) -> str:

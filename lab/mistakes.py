@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from textwrap import dedent
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from lab.block import Law, generated_law, target_law
 from lab.block import Rule as BlockRule
-from lab.errors import LabError
+from lab.errors import LabError, LengthError
 from lab.models import Model, ModelLike, table
 from lab.rules import (
     Again,
@@ -41,8 +42,8 @@ from lab.rules import (
     step_rule,
     sum_of,
 )
-from lab.step import law_pair
-from lab.vectors import Exact, parse_number, parse_vector
+from lab.step import ExactStep, exact_step, law_pair
+from lab.vectors import Exact, convert, parse_number, parse_vector
 
 Verdict = Literal[
     "biased", "right but slower", "right law but dependent draws", "only wrong in finite precision"
@@ -73,12 +74,24 @@ class Parameter:
     label : what it is called on screen
     default : as text; what is used when it is not given
     read : text → value; raises a `LabError` that says what is accepted
+    optional : whether it may be None
     """
 
     name: str
     label: str
     default: str
     read: Callable[[str], Any]
+    optional: bool = True
+
+    def value_of(self, given: object) -> object:
+        """What was given, read if it is text."""
+        if not isinstance(given, str):
+            return given
+        try:
+            return self.read(given)
+        except LabError as fault:
+            shown = given if len(given) <= 40 else f"{given[:24]}…{given[-12:]}"
+            raise LabError(f"{self.name} (“{shown}”): {fault}") from fault
 
 
 @dataclass(frozen=True)
@@ -103,6 +116,11 @@ class Mistake:
     when: str
     verdict: Verdict
     code: str
+
+    @property
+    def right_code(self) -> str:
+        """The right lines in place of `code`."""
+        return _RIGHT_IN_BLOCKS.get(self.slug, RIGHT_CODE)
 
 
 @dataclass(frozen=True)
@@ -145,10 +163,14 @@ class StepMistake(Mistake):
         LabError
             As for `one_step`, and for a parameter that is not accepted.
         """
+        law = self._run(p, q, parameters)
+        every = (*law.kept, *law.replaced)
+        kind = float if any(isinstance(mass, float) for mass in every) else Fraction
+        return law.of_kind(kind)
+
+    def _run(self, p: Values, q: Values, parameters: Mapping[str, object]) -> RuleLaw:
         target, draft = _numbers(p, q)
-        return _of_one_kind(
-            step_law(self.rule(target, draft, **self._read(parameters)), len(target))
-        )
+        return step_law(self.rule(target, draft, **self._read(parameters)), len(target))
 
     def law(self, p: Values, q: Values, **parameters: object) -> tuple[Any, ...]:
         """The law of the token that comes out. Parameters and errors as for `run`."""
@@ -169,10 +191,7 @@ class StepMistake(Mistake):
                 raise LabError(f"“{self.slug}” has no parameter “{name}”; accepted is {accepted}.")
         if not given:
             given = {p.name: p.default for p in self.parameters if p.default}
-        return {
-            name: known[name].read(value) if isinstance(value, str) else value
-            for name, value in given.items()
-        }
+        return {name: known[name].value_of(value) for name, value in given.items()}
 
 
 @dataclass(frozen=True)
@@ -234,12 +253,6 @@ def _numbers(p: Values, q: Values) -> tuple[Weights, Weights]:
         for vector in (target, draft)
     )
     return p_entries, q_entries
-
-
-def _of_one_kind(law: RuleLaw) -> RuleLaw:
-    every = (*law.kept, *law.replaced)
-    kind = float if any(isinstance(mass, float) for mass in every) else Fraction
-    return RuleLaw(tuple(map(kind, law.kept)), tuple(map(kind, law.replaced)), law.rounds)
 
 
 # --- The rules that are not only a changed vector ---------------------------------------------
@@ -365,12 +378,25 @@ def _cut(law: Weights, top_k: int | None = None, top_p: Number | None = None) ->
             mass, kept = mass + law[order[kept]], kept + 1
         order = order[:kept]
     if top_k is not None:
-        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+        if isinstance(top_k, bool) or not isinstance(top_k, int | np.integer) or top_k < 1:
             raise LabError(f"top_k is {top_k}; accepted is a whole number from 1.")
         order = order[:top_k]
     left = set(order)
     whole = sum_of([law[x] for x in order])
     return tuple(mass / whole if x in left else 0 * mass for x, mass in enumerate(law))
+
+
+def _floored(p: Weights, q: Weights, floor: Number) -> Play:
+    if not floor >= 0:
+        raise LabError(f"The floor is {floor}; accepted is 0 or more.")
+    return step_rule(p, q, replacement=tuple(max(a - b, floor) for a, b in zip(p, q, strict=True)))
+
+
+def _unfiltered_target(
+    p: Weights, q: Weights, top_k: int | None = None, top_p: Number | None = None
+) -> Play:
+    _cut(p, top_k, top_p)  # refuses what nobody can ask for
+    return step_rule(p, q)
 
 
 def _as_asked(
@@ -382,15 +408,8 @@ def _as_asked(
 def _read_whole(text: str) -> int:
     value = parse_number(text)
     if value.denominator != 1:
-        raise LabError(f"“{text}” is no whole number; accepted is one from 1.")
+        raise LabError("it is no whole number; accepted are 0, 1, 2 and so on.")
     return int(value)
-
-
-def _read_floor(text: str) -> Fraction:
-    value = parse_number(text)
-    if value < 0:
-        raise LabError("The floor is negative; accepted is 0 or more.")
-    return value
 
 
 def _read_order(text: str) -> tuple[int, ...]:
@@ -409,6 +428,34 @@ RIGHT_CODE = dedent("""\
     return rng.choice(n, p=r / r.sum())
     """)
 """The right lines, in a function of p, q and rng, with n = len(p)."""
+
+_RIGHT_IN_BLOCKS = {
+    "next-position-residual": dedent("""\
+        # position i is the first rejection
+        r = np.maximum(p[i] - q[i], 0)
+        token = rng.choice(n, p=r / r.sum())
+        """),
+    "shifted-target": dedent("""\
+        for i in range(K):
+            x = drafts[i]
+            ratio = p[i][x] / q[i][x]
+            if rng.random() >= min(1, ratio):
+                break
+        """),
+    "keep-testing": dedent("""\
+        for i in range(K):
+            x = drafts[i]
+            if rng.random() >= min(1, p[i][x] / q[i][x]):
+                drafts[i:] = [replacement(i)]
+                break
+        """),
+    "stop-ignored": dedent("""\
+        for token in accepted + [last]:
+            output.append(token)
+            if token == stop:
+                return output
+        """),
+}
 
 _PROPOSE_AND_TEST = RIGHT_CODE[: RIGHT_CODE.index("r = ")]
 
@@ -536,11 +583,9 @@ _STEP_MISTAKES = (
             r = np.maximum(p - q, floor)  # ←
             return rng.choice(n, p=r / r.sum())
             """),
-        lambda p, q, floor: step_rule(
-            p, q, replacement=tuple(max(a - b, floor) for a, b in zip(p, q, strict=True))
-        ),
+        _floored,
         _pair("0.6, 0.3, 0.1", "0.5, 0.3, 0.2"),
-        (Parameter("floor", "Floor", "0.00001", _read_floor),),
+        (Parameter("floor", "Floor", "0.00001", parse_number, optional=False),),
     ),
     StepMistake(
         "softmax-residual",
@@ -619,8 +664,7 @@ _STEP_MISTAKES = (
         "accept-if-equal",
         "Kept if the target's draw agrees",
         "It draws y from p, emits y, and counts the proposal as kept if y is the proposed token.",
-        "It is simple and the output is right; it keeps Σ p·q of the proposals instead of "
-        "Σ min(p, q).",
+        "It is simple: it needs neither a ratio nor a residual.",
         "a proposal counts as kept if the target's own draw is the same",
         "right but slower",
         dedent("""\
@@ -675,7 +719,7 @@ _STEP_MISTAKES = (
         "the target is not cut as it was asked for",
         "biased",
         RIGHT_CODE.replace("q[x]):", "q[x]):  # ← p as it was before top_k"),
-        lambda p, q, top_k=None, top_p=None: step_rule(p, q),
+        _unfiltered_target,
         _THREE,
         (_TOP_K, Parameter("top_p", "top_p (empty: none)", "", parse_number)),
         _as_asked,
@@ -832,7 +876,8 @@ _BLOCK_MISTAKES = (
         dedent("""\
             for i in range(K):
                 x = drafts[i]
-                if rng.random() >= min(1, p[i + 1][x] / q[i][x]):  # ← p[i]
+                ratio = p[i + 1][x] / q[i][x]  # ← p[i]
+                if rng.random() >= min(1, ratio):
                     break
             """),
         _two_tokens(),
@@ -847,8 +892,9 @@ _BLOCK_MISTAKES = (
         "biased",
         dedent("""\
             for i in range(K):
-                if rng.random() >= min(1, p[i][drafts[i]] / q[i][drafts[i]]):
-                    drafts[i] = replacement(p[i], q[i], rng)  # ← and no break
+                x = drafts[i]
+                if rng.random() >= min(1, p[i][x] / q[i][x]):
+                    drafts[i] = replacement(i)  # ← no break
             """),
         _two_tokens(),
     ),
@@ -881,32 +927,78 @@ STEP_MISTAKES: Mapping[str, StepMistake] = {mistake.slug: mistake for mistake in
 # --- The gallery on one p and q ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shown:
-    """What one p and q show of a mistake, with its default parameters.
+    """What one p and q show of a mistake.
 
     Attributes
     ----------
     mistake : the mistake
-    law : what comes out; None when the code gets stuck
-    distance : total variation distance of that from what should come out
+    right : the right rule's step for the law that should come out
+    law : what does come out; None when the code gets stuck
+    distance : total variation distance of the two; None when the code gets stuck
     stuck : why there is no law
     """
 
     mistake: StepMistake
+    right: ExactStep
     law: RuleLaw | None
-    distance: Number | None
+    distance: Fraction | None
     stuck: str = ""
 
+    @property
+    def order(self) -> tuple[int, Fraction]:
+        """For sorting: the farthest first, after those that get stuck."""
+        return (0, Fraction()) if self.distance is None else (1, -self.distance)
 
-def shown_on(p: Values, q: Values) -> tuple[Shown, ...]:
-    """Every mistake of one step on this p and q: the farthest from what it should be first."""
-    found = []
-    for mistake in _STEP_MISTAKES:
-        try:
-            law = mistake.run(p, q)
-        except NoLawError as fault:
-            found.append(Shown(mistake, None, None, str(fault)))
-        else:
-            found.append(Shown(mistake, law, variation(law.output, mistake.right(p, q))))
-    return tuple(sorted(found, key=lambda shown: -2 if shown.distance is None else -shown.distance))
+
+def shown(mistake: StepMistake, p: Exact, q: Exact, **parameters: object) -> Shown:
+    """A mistake on one p and q, exactly; floats that the mistake brings in are taken as they are.
+
+    Raises a `LabError` for a parameter that is not accepted.
+    """
+    right = exact_step(mistake.right(p, q, **parameters), q)
+    try:
+        law = mistake._run(p, q, parameters).of_kind(Fraction)
+    except NoLawError as fault:
+        return Shown(mistake, right, None, None, str(fault))
+    return Shown(mistake, right, law, variation(law.output, right.target))
+
+
+def shown_on(p: Exact, q: Exact) -> tuple[Shown, ...]:
+    """Every mistake of one step on this p and q, with its default parameters, by distance."""
+    return tuple(sorted((shown(m, p, q) for m in _STEP_MISTAKES), key=lambda each: each.order))
+
+
+def nearest(law: Values, p: Values, q: Values) -> list[tuple[str, float]]:
+    """Somebody's law held against the gallery: slug and total variation distance, nearest first.
+
+    The right rule stands among the mistakes as "right". Left out are those that get stuck on this
+    p and q, those in blocks, and those whose output is p whatever p and q are.
+
+    Parameters
+    ----------
+    law, p, q : shape (n,), as for `one_step`
+        What comes out of the sampler, as exact masses or as shares of its draws; target; draft.
+
+    Raises
+    ------
+    LabError
+        As `one_step` does for p and q, and when `law` has another number of entries.
+
+    >>> nearest([0.351, 0.388, 0.261], [0.5, 0.3, 0.2], [0.2, 0.3, 0.5])[0][0]
+    'resample-from-target'
+    """
+    target, _ = _numbers(p, q)
+    mine = [float(mass) for mass in convert(law, "law")]
+    if len(mine) != len(target):
+        raise LengthError(
+            f"The law has {len(mine)} entries and p {len(target)}; accepted is one for each token."
+        )
+    found = [("right", variation(mine, [float(mass) for mass in target]))]
+    for slug, mistake in STEP_MISTAKES.items():
+        if mistake.verdict == "biased" and mistake.wanted is None:
+            with suppress(NoLawError):
+                theirs = [float(mass) for mass in mistake.law(p, q)]
+                found.append((slug, variation(mine, theirs)))
+    return sorted(found, key=lambda each: each[1])

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
@@ -154,6 +155,10 @@ class RuleLaw:
     replaced: tuple[Number, ...]
     rounds: Number
 
+    def of_kind(self, kind: type[Fraction] | type[float]) -> RuleLaw:
+        """The same with all masses as numbers of one kind."""
+        return RuleLaw(tuple(map(kind, self.kept)), tuple(map(kind, self.replaced)), self.rounds)
+
     @property
     def output(self) -> tuple[Number, ...]:
         """The law of the token that comes out."""
@@ -181,15 +186,17 @@ def step_law(play: Play, size: int) -> RuleLaw:
     """
     kept: list[Number] = [0] * size
     pools: dict[int, _Pool] = {}
-    again: list[Number] = []
+    again = False
     for outcome, mass in _runs(play):
         if isinstance(outcome, Keep):
             kept[outcome.token] += mass
         elif isinstance(outcome, Replace):
+            if outcome.by is not None and outcome.without is not None:
+                outcome = Replace(_left(outcome), by=outcome.by)
             pool = pools.setdefault(id(outcome.weights), _Pool(outcome.weights))
             pool.add(outcome, mass)
         else:
-            again.append(mass)
+            again = True
     replaced: list[Number] = [0] * size
     for pool in pools.values():
         for token, mass in enumerate(pool.law()):
@@ -197,7 +204,7 @@ def step_law(play: Play, size: int) -> RuleLaw:
                 replaced[token] += mass
     if not again:
         return RuleLaw(tuple(kept), tuple(replaced), 1)
-    ending = 1 - sum_of(again)
+    ending = sum_of([*kept, *replaced])  # in floats 1 − Σ again would cancel
     if not ending:
         raise NoLawError("This rule goes round for ever: nothing that q proposes is ever kept.")
     return RuleLaw(
@@ -229,15 +236,20 @@ def token_of(play: Play, draws: Draws) -> int:
 
 
 def _replacement(outcome: Replace, draws: Draws) -> int:
-    weights = outcome.weights
-    if outcome.without is not None:
-        weights = [0 if y == outcome.without else w for y, w in enumerate(weights)]
+    weights = _left(outcome)
     if outcome.by is None:
         return draws.choose(weights)
     if isinstance(outcome.by, _RunRace | _DrawnRace):
         return outcome.by.winner(weights)
     assert isinstance(outcome.by, _RunUniform | _DrawnUniform)
     return _inverse(outcome.by, weights)
+
+
+def _left(outcome: Replace) -> Weights:
+    """The weights without the token that is left out."""
+    if outcome.without is None:
+        return outcome.weights
+    return [0 * w if y == outcome.without else w for y, w in enumerate(outcome.weights)]
 
 
 def _inverse(uniform: Uniform, weights: Weights) -> int:
@@ -449,16 +461,18 @@ class _Pool:
         """The mass that each token gets."""
         whole = _whole(self.weights)
         shares = [weight / whole for weight in self.weights]
-        scale = sum_of(self.fresh)
-        left_out: list[Number] = [0] * len(shares)
-        for x, mass in self.without.items():
-            if shares[x] == 1:
-                raise NoLawError(
-                    "This rule divides 0 by 0: without the rejected token no weight is left."
-                )
-            left_out[x] = mass / (1 - shares[x])
-        scale += sum_of(left_out)
-        law = [share * (scale - own) for share, own in zip(shares, left_out, strict=True)]
+        fresh = sum_of(self.fresh)
+        law = [share * fresh for share in shares]
+        if self.without:
+            rests, left_out = _others(shares), [0 * share for share in shares]
+            for x, mass in self.without.items():
+                if not rests[x]:
+                    raise NoLawError(
+                        "This rule divides 0 by 0: without the rejected token no weight is left."
+                    )
+                left_out[x] = mass / rests[x]
+            scales = _others(left_out)
+            law = [a + b * scale for a, b, scale in zip(law, shares, scales, strict=True)]
         if self.ranges:
             law = [a + b for a, b in zip(law, _swept(shares, self.ranges), strict=True)]
         # Who wins the second race does not depend on who won the first.
@@ -469,6 +483,16 @@ class _Pool:
                 for a, b in zip(law, second_winner(weights, self.weights, first), strict=True)
             ]
         return law
+
+
+def _others(numbers: Weights) -> list[Number]:
+    """For each number the sum of all others; in floats from both ends, for nothing to cancel."""
+    if not any(isinstance(number, float) for number in numbers):
+        whole = sum_of(numbers)
+        return [whole - number for number in numbers]
+    before = accumulate(numbers[:-1], initial=0.0)
+    after = [*accumulate(reversed(numbers[1:]), initial=0.0)]
+    return [a + b for a, b in zip(before, reversed(after), strict=True)]
 
 
 def _swept(

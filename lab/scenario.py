@@ -45,9 +45,9 @@ class Texts:
         """The link's parameters."""
         return {"tokens": self.tokens, "p": self.p, "q": self.q}
 
-    def link(self, address: str) -> str | None:
-        """The link at `address`; None when it would be longer than servers accept."""
-        link = f"{address}?{urlencode(self.query(), safe=',/')}"
+    def link(self, address: str, **more: str) -> str | None:
+        """The link at `address`, with more parameters; None when it is too long for servers."""
+        link = f"{address}?{urlencode({**more, **self.query()}, safe=',/')}"
         return link if len(link) <= LONGEST_LINK else None
 
     @classmethod
@@ -296,3 +296,48 @@ _ALL = (
 )
 PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
 WORKED_EXAMPLE = _ALL[0]
+
+_NEAR = (
+    Preset(
+        "Two thousandths",
+        "p and q differ by 0.002 at two of three tokens.",
+        Texts("A, B, C", "0.2, 0.5, 0.3", "0.202, 0.498, 0.3"),
+    ),
+    Preset(
+        "One ten-millionth",
+        "p and q differ by 1e-7 at two of three tokens.",
+        Texts("A, B, C", "0.2, 0.5, 0.3", "0.2000001, 0.4999999, 0.3"),
+    ),
+    Preset(
+        "Thirds and decimals",
+        "p is a third for each token, q the same with four decimals.",
+        Texts("A, B, C", "1/3, 1/3, 1/3", "0.3333, 0.3333, 0.3334"),
+    ),
+    Preset(
+        "A nearly sure token",
+        "One token has almost all of the mass, in p and in q.",
+        Texts("A, B", "0.9999, 0.0001", "0.99995, 0.00005"),
+    ),
+    Preset(
+        "A tiny token",
+        "One token has a hundred-millionth in p and three in q.",
+        Texts("A, B", "0.99999999, 0.00000001", "0.99999997, 0.00000003"),
+    ),
+    Preset(
+        "Ten tokens",
+        "p is a tenth for each token; q differs by 0.00001 at two of them.",
+        Texts("", ", ".join(["0.1"] * 10), ", ".join(["0.10001", "0.09999", *["0.1"] * 8])),
+    ),
+    Preset(
+        "Eight decimals",
+        "p and q differ by 1e-8 at both of two tokens.",
+        Texts("A, B", "0.3, 0.7", "0.29999999, 0.70000001"),
+    ),
+    Preset(
+        "The same twice",
+        "p = q, token by token, with two decimals.",
+        Texts("A, B, C", "0.33, 0.56, 0.11", "0.33, 0.56, 0.11"),
+    ),
+)
+NEAR_EQUAL: dict[str, Preset] = {preset.name: preset for preset in _NEAR}
+"""Pairs that float types treat in different ways; the names do not say which."""

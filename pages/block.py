@@ -24,7 +24,7 @@ from lab.block import (
 )
 from lab.draws import draw_blocks
 from lab.errors import LabError
-from lab.pairs import LONGEST_LENGTH, MOST_DRAFTS, PAIRS, BlockLink, Pair
+from lab.pairs import MOST_DRAFTS, PAIRS, BlockLink, Pair
 from lab.prediction import NamedLaw, compare
 from lab.scenario import format_tokens
 from lab.step import exact_step
@@ -35,7 +35,7 @@ from pages.parts import state
 from pages.parts.export import page_address, show_link
 from pages.parts.glossary import glossary
 from pages.parts.head import head
-from pages.parts.pair import pair_entry
+from pages.parts.pair import block_settings, drafts_field, length_field, pair_entry
 from pages.parts.predict import Question, dark, draw, just_inspect, predicted, show_comparison
 from pages.parts.walk import walk
 from pages.parts.words import counted, literal, number
@@ -58,7 +58,8 @@ def main() -> None:
         "the block: what was drafted after it is discarded, and one replacement is drawn from the "
         "residual of *that* position. If all are kept, one bonus token is drawn from p.",
     )
-    _from_link()
+    block_settings()
+    st.session_state.setdefault(state.VIEW, VIEWS[0])
     left, right = st.columns([2, 3], gap="large")
     with left:
         drafts, seed, length, cost = _settings()
@@ -95,22 +96,6 @@ def main() -> None:
 # Settings ---------------------------------------------------------------------------------------
 
 
-def _from_link() -> None:
-    """The first visit takes its settings from the link."""
-    if state.DRAFTS in st.session_state:
-        return
-    link = BlockLink.from_query(st.query_params)
-    st.session_state[state.PAIR] = link.pair
-    _set(link)
-    st.session_state.setdefault(state.VIEW, VIEWS[0])
-
-
-def _set(link: BlockLink) -> None:
-    memory = st.session_state
-    memory[state.DRAFTS], memory[state.SEED] = link.drafts, link.seed
-    memory[state.LENGTH], memory[state.COST] = link.length, link.cost
-
-
 def _reset() -> None:
     start = BlockLink()
     state.use_settings(
@@ -132,14 +117,9 @@ def _reset() -> None:
 
 def _settings() -> tuple[int, int, int, str]:
     first, second = st.columns(2)
-    drafts = first.number_input(
-        "Drafts K", 1, MOST_DRAFTS, key=state.DRAFTS, persist_state="session"
-    )
+    drafts = drafts_field(first)
     seed = second.number_input("Seed", 0, 10**9, key=state.SEED, persist_state="session")
-    length = first.number_input(
-        "Tokens L of the generated law", 1, LONGEST_LENGTH, key=state.LENGTH,
-        persist_state="session",
-    )  # fmt: skip
+    length = length_field(first)
     cost = second.text_input(
         "Cost c of a draft step", key=state.COST, persist_state="session",
         help="The time of one draft step over the time of one target step.",

@@ -140,6 +140,7 @@ def _predict(scenario: Scenario, quantity: Quantity) -> bool:
         none_allowed="There is no residual: nothing is ever rejected"
         if quantity == "residual"
         else "",
+        texts=state.texts(),
     )
     prediction = predicted(question)
     if prediction is None:

@@ -9,6 +9,7 @@ import streamlit as st
 from lab import charts
 from lab.binomial import MOST_TRIALS, binomial
 from lab.display import TwoOutcomes, positive_residual, two_outcomes
+from lab.feedback import named_laws
 from lab.groups import Groups, group_labels, together
 from lab.labels import visible
 from lab.prediction import NamedLaw, compare
@@ -258,7 +259,11 @@ def _recover(
             return
         show_comparison(
             question,
-            compare(prediction, display.recovered),
+            compare(
+                prediction,
+                display.recovered,
+                named_laws(scenario.step, "output", groups),
+            ),
             "the recovered vector",
             {"p": scenario.step.target, "q": scenario.step.draft},
         )

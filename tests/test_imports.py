@@ -34,6 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sheets",
         "material",
         "report",
+        "excerpt",
         "charts",
         "__main__",
     ),

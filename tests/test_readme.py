@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lab import MISTAKES
+from lab.evidence import draws_needed, power
 from lab.scenario import WORKED_EXAMPLE
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +38,23 @@ def test_code_gives_what_its_comments_say(block):
     assert checked
 
 
+def test_the_test_that_it_shows_passes_and_can_fail():
+    (block,) = [block for block in BLOCKS if "negative control" in block]
+    names: dict[str, object] = {}
+    exec(block, names)
+
+    def right(p, q, rng):
+        x = rng.choice(len(p), p=q)
+        if rng.random() < min(1, p[x] / q[x]):
+            return x
+        owed = (p - q).clip(0)
+        return rng.choice(len(p), p=owed / owed.sum())
+
+    names["test_the_output_has_the_law_p"](right)
+    with pytest.raises(AssertionError):
+        names["test_the_output_has_the_law_p"](lambda p, q, rng: rng.choice(3, p=q))
+
+
 def vectors(text: str) -> list[tuple[Fraction, ...]]:
     """The vectors in a text, such as (0.2, 0.5, 0.3)."""
     return [
@@ -46,7 +65,7 @@ def vectors(text: str) -> list[tuple[Fraction, ...]]:
 
 def test_the_lesson_has_the_numbers_of_the_worked_example():
     step = WORKED_EXAMPLE.scenario.step
-    lesson = README.partition("five minutes")[2].partition("## For a programmer")[0]
+    lesson = README.partition("five minutes")[2].partition("## A second lesson")[0]
     assert vectors(lesson) == [
         step.target,
         step.draft,
@@ -56,6 +75,15 @@ def test_the_lesson_has_the_numbers_of_the_worked_example():
     ]
     assert f"both are {float(step.rejection)}" in lesson
     assert f"Success p to {float(step.residual[1])}" in lesson
+
+
+def test_the_lesson_on_mistakes_has_their_numbers():
+    p, q = WORKED_EXAMPLE.scenario.target, WORKED_EXAMPLE.scenario.draft
+    law = MISTAKES["resample-from-target"].law(p, q)
+    lesson = README.partition("## A third lesson")[2].partition("##")[0]
+    assert vectors(lesson) == [p, q, law]
+    assert f"About {draws_needed(law, p)}" in lesson
+    assert power(law, p, 50) < 0.5
 
 
 @pytest.mark.parametrize("command", ["make run", "make test"])

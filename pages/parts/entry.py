@@ -333,6 +333,7 @@ def _from_file() -> Scenario | None:
         "CSV file",
         type=["csv", "tsv", "txt"],
         key=state.FILE,
+        max_upload_size=MOST_BYTES // 10**6,
         help="A first line that names the columns token, p and q; then one line for each token.",
     )
     st.caption(f"Up to {MOST_TOKENS:,} tokens and {MOST_BYTES // 10**6} MB.")

@@ -22,9 +22,9 @@ def download_csv(scenario: Scenario) -> None:
     )
 
 
-def share_link(scenario: Scenario) -> None:
+def share_link(scenario: Scenario, **more: str) -> None:
     """The link that opens this scenario, on this page, with nothing predicted."""
-    link = scenario.texts.link(page_address())
+    link = scenario.texts.link(page_address(), **more)
     if link is None:
         st.caption(
             f"This scenario is too long for a link (over {LONGEST_LINK:,} characters); the CSV "

@@ -6,15 +6,43 @@ from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from lab.errors import LabError
 from lab.models import LONGEST_OWN_TEXT
-from lab.pairs import MOST_ROWS, PAIRS, Pair, Row
+from lab.pairs import LONGEST_LENGTH, MOST_DRAFTS, MOST_ROWS, PAIRS, BlockLink, Pair, Row
 from pages.parts import state
 from pages.parts.words import literal
 
 MOST_ORDER = 5
 """Letters that a model of the page may look back."""
+
+
+def block_settings() -> None:
+    """The first visit to a page with models takes its settings from the link."""
+    memory = st.session_state
+    if state.COST in memory:
+        return
+    link = BlockLink.from_query(st.query_params)
+    memory[state.PAIR] = link.pair
+    memory[state.DRAFTS], memory[state.SEED] = link.drafts, link.seed
+    memory[state.LENGTH], memory[state.COST] = link.length, link.cost
+
+
+def drafts_field(spot: DeltaGenerator) -> int:
+    """The field for K."""
+    return spot.number_input("Drafts K", 1, MOST_DRAFTS, key=state.DRAFTS, persist_state="session")
+
+
+def length_field(spot: DeltaGenerator) -> int:
+    """The field for L."""
+    return spot.number_input(
+        "Tokens L of the generated law",
+        1,
+        LONGEST_LENGTH,
+        key=state.LENGTH,
+        persist_state="session",
+    )
 
 
 def pair_entry() -> Pair | None:

@@ -12,7 +12,9 @@ import streamlit as st
 
 from lab import charts
 from lab.figures import short
+from lab.mistakes import MISTAKES
 from lab.prediction import Comparison, Prediction, read_bars
+from lab.scenario import Texts
 from lab.tables import prediction_csv
 from lab.vectors import Exact, total
 from pages.parts import state
@@ -35,6 +37,7 @@ class Question:
     top : the value at the upper end of a bar
     role : the role, and so the colour, of what is predicted
     none_allowed : the sentence for saying that there is nothing to predict, if one may say so
+    texts : the p and q that it is about, for links to the gallery
     """
 
     key: str
@@ -46,6 +49,7 @@ class Question:
     top: Fraction = Fraction(1)
     role: charts.Role = "law"
     none_allowed: str = ""
+    texts: Texts | None = None
 
     @property
     def step(self) -> Fraction:
@@ -87,10 +91,7 @@ def predicted(question: Question) -> Prediction | None:
         )
     values, faults = read_bars(texts)
     unreadable = {i: fault for i, fault in faults.items() if texts[i] is not None}
-    with st.container(key="commit"):
-        st.html(_COMMIT)
-        pressed = st.button("Commit prediction")
-    if pressed:
+    if commit_button():
         if nothing or not faults:
             state.commit(question.key, Prediction(None if nothing else values, question.step))
             st.rerun()
@@ -98,6 +99,20 @@ def predicted(question: Question) -> Prediction | None:
     for i, fault in (faults if tried else unreadable).items():
         st.error(f"{literal(question.labels[i])}: {literal(fault)}")
     return None
+
+
+def commit_button() -> bool:
+    """The button that freezes a prediction; whether it was pressed."""
+    with st.container(key="commit"):
+        st.html(_COMMIT)
+        return st.button("Commit prediction")
+
+
+def try_again(key: str) -> None:
+    """The button that asks the same question once more."""
+    if st.button("Try again", key=f"again {key}", help="The same again, nothing predicted."):
+        state.erase(key)
+        st.rerun()
 
 
 def show_comparison(
@@ -110,6 +125,7 @@ def show_comparison(
     (st.success if comparison.verdict == "right" else st.warning)(
         _verdict(question, comparison, total_name)
     )
+    _gallery(comparison, question.texts)
     if comparison.gaps is not None and comparison.truth is not None:
         draw(charts.against_truth(comparison, question.labels, question.role, dark=dark()))
         assert comparison.prediction.values is not None
@@ -123,18 +139,40 @@ def show_comparison(
         st.table(columns, hide_index=True, border="horizontal")
         half = f"half the sum of the absolute gaps: **{number(comparison.distance)}**"
         law_like = total(comparison.gaps) == 0
-        st.markdown(f"Total variation distance, {half}" if law_like else half.capitalize())
+        if len(comparison.gaps) > 1:
+            st.markdown(f"Total variation distance, {half}" if law_like else half.capitalize())
     with st.container(horizontal=True):
         _after(question, comparison, inputs)
 
 
+def _gallery(comparison: Comparison, texts: Texts | None) -> None:
+    """The way to the entry of the gallery that has the predicted law, and to others that do."""
+    first = comparison.mistake.slug if comparison.mistake else None
+    if first is None:
+        return
+    mistake_link(first, texts)
+    others = dict.fromkeys(law.slug for law in comparison.others if law.slug not in (None, first))
+    if others:
+        st.caption("This p and q cannot tell it from:")
+    for slug in others:
+        assert slug is not None
+        mistake_link(slug, texts)
+
+
+def mistake_link(slug: str, texts: Texts | None = None) -> None:
+    """A link to an entry of the gallery, on a p and q if they are given."""
+    carried = texts.query() if texts and texts.link("") else {}  # for those who open a new tab
+    st.page_link(
+        "pages/mistakes.py",
+        label=f"Mistake: {literal(MISTAKES[slug].title)}",
+        icon=":material/arrow_forward:",
+        query_params={"mistake": slug, **carried},
+    )
+
+
 def _after(question: Question, comparison: Comparison, inputs: dict[str, Exact]) -> None:
     """What can be done with a comparison: try again, take the record away."""
-    if st.button(
-        "Try again", key=f"again {question.key}", help="The same again, nothing predicted."
-    ):
-        state.erase(question.key)
-        st.rerun()
+    try_again(question.key)
     st.download_button(
         "Download prediction",
         data=lambda: prediction_csv(question.name, question.labels, dict(inputs), comparison),

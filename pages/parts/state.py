@@ -21,12 +21,18 @@ SUCCESS, TRIALS, RECOVER = "success", "trials", "predict recovered"
 
 PAIR, PAIR_ROWS, PAIR_GRID, VIEW = "pair", "pair rows", "pair grid", "block view"
 OWN_TEXT, ORDER_P, ORDER_Q, SMOOTHING = "own text", "order p", "order q", "smoothing"
+SHOWN_TYPE, U_BITS = "shown type", "bits of u"
 DRAFTS, LENGTH, SEED, COST, WALK = "drafts", "length", "seed", "cost", "walk"
+
+MISTAKE, ASKED_OF_MISTAKE, VIEW_OF_MISTAKES = "mistake", "asked of mistake", "mistakes view"
+DRAWN, DRAW_SEED = "draws", "draw seed"
+
+AUDIT_FILE, AUDITED, AUDIT_POSITION = "audit file", "audited", "audit position"
 
 # What is remembered beside them.
 _TEXTS, _START, _FAULT = "texts", "start", "link fault"
 _NEXT, _LARGE, _SHOWN = "texts to come", "large scenario", "shown scenario"
-_SETTINGS, _BARS = "settings to come", "bars kept"
+_SETTINGS, _BARS, _PAGE = "settings to come", "bars kept", "page"
 
 DEFAULT_SUCCESS, DEFAULT_TRIALS = 0.5, 10
 
@@ -62,6 +68,12 @@ def _run_app_first() -> None:
     if PagesManager.uses_pages_directory:
         PagesManager.uses_pages_directory = False
         st.rerun()
+
+
+def arrive(page: str) -> bool:
+    """Remember which page is shown; whether it was another one before."""
+    before, st.session_state[_PAGE] = st.session_state.get(_PAGE), page
+    return bool(before != page)
 
 
 def texts() -> Texts:
@@ -107,6 +119,11 @@ def preset_key(current: str | None) -> str:
         version += 1
     st.session_state[PRESET] = (version, current)
     return f"{PRESET} {version}"
+
+
+def parameter_key(mistake: str, name: str) -> str:
+    """The key of the field for a mistake's parameter."""
+    return f"{name} of {mistake}"
 
 
 def large_scenario() -> Scenario | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import streamlit as st
 
-from lab.figures import short
+from lab.figures import fine, short
 from pages.parts import state
 
 _LONG = 200  # bits of a denominator: beyond that a fraction is no reading
@@ -25,9 +25,18 @@ def literal(label: str) -> str:
 
 def number(value: Fraction) -> str:
     """`value` as the page shows it: rounded for reading, or as a fraction if so switched."""
-    if st.session_state.get(state.FRACTIONS) and value.denominator.bit_length() < _LONG:
-        return str(value)
-    return short(value)
+    return _fraction(value) or short(value)
+
+
+def size(value: Fraction) -> str:
+    """`number` for errors and other small numbers, whose digits say how small they are."""
+    return _fraction(value) or fine(value)
+
+
+def _fraction(value: Fraction) -> str:
+    """`value` as a fraction if the page is switched to that; else nothing."""
+    fractions = st.session_state.get(state.FRACTIONS) and value.denominator.bit_length() < _LONG
+    return str(value) if fractions else ""
 
 
 def counted(count: int, noun: str) -> str:

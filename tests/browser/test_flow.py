@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from serving import ROOT, serve, settle
 
-from lab import one_step, parse_vector
+from lab import MISTAKES, one_step, parse_vector
 from lab.tables import import_csv
 
 PHONE = {"width": 390, "height": 844}
@@ -264,6 +264,39 @@ def test_nothing_that_follows_from_the_models_is_sent_before_commit(visit):
     assert len(wire.finds(needles)) >= 2
 
 
+def test_a_mistake_is_named_and_looked_at(visit):
+    page = visit()
+    predict(page, A="0.2", B="0.5", C="0.3")
+    expect(page.get_by_text("you drew the replacement from the target")).to_be_visible()
+    page.get_by_role("link", name="Mistake: Replacement drawn from p").click()
+    expect(page.get_by_role("heading", name="Mistakes", exact=True)).to_be_visible()
+    settle(page)
+    expect(page.get_by_role("heading", name="What comes out")).to_have_count(0)
+    predict(page, A="0.28", B="0.4", C="0.32")
+    expect(page.get_by_text("Right.", exact=True)).to_be_visible()
+    expect(page.get_by_text("must fail. Here it does")).to_be_visible()
+    expect(page.get_by_role("heading", name="All mistakes on this p and q")).to_be_visible()
+    press(page, "Residual over the draft's candidates")
+    expect(page.get_by_label("Draft q", exact=True)).to_have_value("0.7, 0.3, 0")
+    expect(page.get_by_role("heading", name="What comes out")).to_have_count(0)
+    expect(page.get_by_role("textbox", name="A: type a number")).to_have_value("")
+
+
+def test_no_law_of_a_mistake_is_sent_before_commit(visit):
+    p, q = "0.1000003, 0.4321987, 0.467801", "0.5123457, 0.2000009, 0.2876534"
+    law = MISTAKES["resample-from-target"].law(*map(parse_vector, (p, q)))
+    needles = {f"float64 {mass}": struct.pack("<d", mass) for mass in law}
+    needles |= {f"digits {mass}": f"{float(mass):.15f}"[2:8].encode() for mass in law}
+    wire = Wire()
+    page = visit("/mistakes?" + urlencode({"p": p, "q": q}), watch=wire.watch)
+    for bar in "123":
+        set_bar(page, bar, "0.25")
+    assert not wire.finds({**needles, **telltales(p, q)})
+    press(page, "Commit prediction")
+    expect(page.get_by_role("heading", name="What comes out")).to_be_visible()
+    assert len(wire.finds(needles)) >= 3
+
+
 def test_one_block_is_walked(visit):
     page = visit("/block?pair=Letters&K=4&seed=3")
     page.get_by_role("radio", name="One block").click()
@@ -314,7 +347,7 @@ def _violations(page: Page) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/two_outcomes", "/block"])
+@pytest.mark.parametrize("path", ["/", "/two_outcomes", "/block", "/mistakes", "/precision"])
 def test_axe_finds_nothing_of_ours(visit, path, scheme):
     page = visit(path, color_scheme=scheme, reduced_motion="reduce")
     assert violations(page) == []
@@ -327,7 +360,7 @@ def test_axe_finds_nothing_of_ours(visit, path, scheme):
             assert violations(page) == []
 
 
-@pytest.mark.parametrize("path", ["/", "/two_outcomes", "/block"])
+@pytest.mark.parametrize("path", ["/", "/two_outcomes", "/block", "/mistakes", "/precision"])
 def test_a_phone_never_scrolls_sideways(visit, path):
     page = visit(path, viewport=PHONE, has_touch=True)
     width = "document.scrollingElement.scrollWidth"

@@ -18,6 +18,7 @@ from lab.charts import (
     MOST_BARS,
     against_truth,
     chart_groups,
+    error_by_distance,
     law,
     ledger,
     reconstruction,
@@ -25,6 +26,7 @@ from lab.charts import (
 )
 from lab.groups import group_labels
 from lab.labels import visible
+from lab.precision import FORMULAS, TYPES, error_curve
 from lab.prediction import Prediction, compare
 
 KEPT, OWED, THROWN = "accepted min(p, q)", "owed p − q", "thrown away q − p"
@@ -562,3 +564,77 @@ def test_tooltips_hold_token_part_and_exact_value():
             assert [one["field"] for one in tip] == ["token", "part", "exact"]
     third = one_step(fractions("1/3 2/3"), fractions("2/3 1/3"))
     assert pieces(ledger(third, "AB"))["A", KEPT]["exact"] == "1/3"
+
+
+# ---------------------------------------------------------------- errors against distance
+
+NEAR = one_step(["0.1"] * 10, ["0.10001", "0.09999", *["0.1"] * 8])
+CURVES = {kind: error_curve(NEAR, kind) for kind in TYPES}
+
+
+def error_rows(picture, series):
+    return [row for row in picture.data.to_pylist() if row["series"] == series]
+
+
+def test_each_point_of_a_curve_is_drawn_broken_or_not():
+    pictures = error_by_distance(CURVES, NEAR.rejection)
+    assert list(pictures) == list(TYPES)
+    for kind, picture in pictures.items():
+        for i, name in enumerate(FORMULAS):
+            rows = error_rows(picture, name)
+            assert [row["distance"] for row in rows] == [float(p.distance) for p in CURVES[kind]]
+            for row, point in zip(rows, CURVES[kind], strict=True):
+                how = point.breaks[i]
+                assert row["mark"] == (how or name)
+                if point.errors[i]:
+                    assert row["error"] == float(point.errors[i])
+        (here,) = error_rows(picture, "this pair")
+        assert here["distance"] == float(NEAR.rejection)
+    marks = {row["mark"] for row in pictures["bfloat16"].data.to_pylist()}
+    assert marks >= {"gives 0", "gives less than 0", *FORMULAS}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_axes_hold_every_point_on_logarithms(dark):
+    for picture in error_by_distance(CURVES, NEAR.rejection, dark=dark).values():
+        spec = json.loads(json.dumps(picture.spec))
+        assert alt.LayerChart.from_dict({**spec, "data": {"name": "table"}}, validate=True).layer
+        assert not {"data", "datasets"} & {key for node in walk(spec) for key in node}
+        for channel, field in (("x", "distance"), ("y", "error")):
+            (scale,) = {json.dumps(c["scale"]) for c in channels(spec, channel) if "scale" in c}
+            low, high = json.loads(scale)["domain"]
+            assert json.loads(scale)["type"] == "log"
+            values = [row[field] for row in picture.data.to_pylist()]
+            assert 0 < low <= min(values)
+            assert max(values) <= high
+        assert len({json.dumps(c["scale"]["range"]) for c in channels(spec, "shape")}) == 1
+
+
+def test_an_error_of_0_stands_on_the_lower_edge():
+    step = one_step(["1/2", "1/2"], ["1/4", "3/4"])
+    picture = error_by_distance({"float16": error_curve(step, "float16")}, step.rejection)[
+        "float16"
+    ]
+    (y,) = {json.dumps(c["scale"]["domain"]) for c in channels(picture.spec, "y") if "scale" in c}
+    low, _ = json.loads(y)
+    first = error_rows(picture, FORMULAS[0])[0]
+    assert (first["off"], first["error"], first["how"]) == ("0", low, "not broken")
+
+
+def test_a_pair_beyond_the_picture_has_no_mark():
+    step = one_step(["0.2", "0.5", "0.3"], ["0.2000001", "0.4999999", "0.3"])
+    curves = {kind: error_curve(step, kind) for kind in ("float64", "float16")}
+    wide, narrow = error_by_distance(curves, step.rejection).values()
+    assert error_rows(wide, "this pair")
+    assert not error_rows(narrow, "this pair")
+
+
+def test_the_curve_in_words():
+    picture = error_by_distance(CURVES, NEAR.rejection)["bfloat16"]
+    assert picture.alt.startswith(
+        "Relative error of Z in bfloat16, against the distance of p and q. Σ max(p − q, 0) off by "
+    )
+    assert picture.alt.count("breaks first at") == 2
+    assert [sign.text for sign in picture.legend] == list(FORMULAS)
+    assert [sign.dashed for sign in picture.legend] == [False, True]
+    assert len({sign.line for sign in picture.legend}) == 2

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.figures import decimal, exact, short, terminates
+from lab.figures import decimal, exact, fine, short, terminates
 
 numbers = st.one_of(
     st.fractions(0, 1, max_denominator=10**6),
@@ -146,3 +146,16 @@ def test_short_examples(value, text):
 def test_a_huge_number_has_a_text_too():
     # It can be typed (1e309/3), so a message must be able to show it.
     assert short(Fraction(10**309, 3))
+
+
+@given(st.one_of(numbers, near))
+def test_fine_leaves_three_digits_where_short_leaves_fewer(number):
+    text = fine(number)
+    near_1 = abs(abs(number) - 1)
+    if min(abs(number), near_1) >= Fraction(1, 100) or not short(number).startswith("≈"):
+        assert text == short(number)
+        return
+    value = as_read(text.removeprefix("≈"))
+    assert text.startswith("≈") == (value != number)
+    off, size = abs(value - number), min(abs(number), near_1)
+    assert off <= size / 200
