@@ -109,7 +109,7 @@ class Claimed:
             scale = replace(scale, p=p, q=q)
 
             def agrees(law: Row) -> bool:
-                return scale.agrees(kept, law if not single else (law,))
+                return scale.agrees(kept, law if not single else (law,), summed=len(scale.p))
 
             self.wrong[name] = _Wrong(finding, size, p, q, agrees)
 
@@ -121,8 +121,7 @@ class Claimed:
 
         for name, wrong in self.wrong.items():
             if len(wrong.p) > LONGEST:
-                self.book.notes.append(too_long(len(wrong.p)))
-                return
+                self.book.note(too_long(len(wrong.p)))
             p, q = for_gallery(wrong.p, wrong.q)
             found = suspects(p, q)
             kind: Claim = name  # type: ignore[assignment]
@@ -234,10 +233,13 @@ class Scale:
             result = (entries + right * entries.sum()) / owed + computing
         return result
 
-    def agrees(self, claim: Row, law: Row) -> bool:
+    def agrees(self, claim: Row, law: Row, *, summed: int = 0) -> bool:
+        """Whether a claim may be a law, whose entries come of sums of `summed` in float64."""
         if self.exact and all(isinstance(mass, Fraction) for mass in law):
             return tuple(claim) == tuple(law)
-        return bool((np.abs(as_float64(claim) - as_float64(law)) <= self.tolerance(law)).all())
+        right = as_float64(law)
+        allowed = self.tolerance(law) + 4 * summed * 2.0**-53 * np.abs(right)
+        return bool((np.abs(as_float64(claim) - right) <= allowed).all())
 
     def worst(self, claim: Row, law: Row) -> tuple[int, float, int]:
         """The entry that is furthest beyond what rounding explains, by how much, and how many."""

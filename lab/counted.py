@@ -99,9 +99,8 @@ class Counted:
             return
         size = len(case[1].p)
         if size > LONGEST:
-            if self.failed:
-                self.book.notes.append(too_long(size))
-        elif self.failed:
+            self.book.note(too_long(size))
+        if self.failed:
             self._name(self.failed[1])
         else:
             self._power(case[1])
@@ -253,7 +252,7 @@ class Counted:
     def _name(self, case: _Case) -> None:
         steps = case.steps
         found = suspects(*for_gallery(case.p, case.q))
-        named, _ = behind_counts(steps.kind, steps.counts, steps.right, found, self.level)
+        named = behind_counts(steps.kind, steps.counts, steps.right, found, self.level)
         count = int(steps.counts.sum())
         shown = powers(steps.kind, count, steps.right, named)
         added = ""
@@ -266,7 +265,7 @@ class Counted:
         slugs = [(suspect.slug, suspect.title) for suspect in named]
         for finding in list(self.book.found):
             if finding.position == steps.place + 1 and finding.kind in about:
-                self.book.amend(finding, slugs, "The likeliest mistake is", added)
+                self.book.amend(finding, slugs, "The likeliest mistake is", added, by="counts")
         if not named:
             self.book.notes.append(
                 f"Position {steps.place + 1:,}: no mistake of the gallery has a law that these "

@@ -269,12 +269,13 @@ class Book:
         mistakes: Sequence[tuple[str, str]],
         lead: str,
         added: str = "",
+        by: str = "p and q",
     ) -> None:
         """Put mistakes, slugs and titles, into a finding, and list it if it was not."""
         if not mistakes:
             return
         titles = " or ".join(f"“{title}”" for _, title in mistakes)
-        several = " These p and q cannot tell them apart." if len(mistakes) > 1 else ""
+        several = f" These {by} cannot tell them apart." if len(mistakes) > 1 else ""
         amended = replace(
             finding,
             sentence=f"{finding.sentence.rstrip()} {lead} {titles}.{several}{added}",
@@ -284,6 +285,11 @@ class Book:
             self.found[self.found.index(finding)] = amended
         else:
             self.found.append(amended)
+
+    def note(self, sentence: str) -> None:
+        """Note a sentence, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
 
     def in_order(self) -> tuple[Finding, ...]:
         """What is listed, by kind, then position, then entry."""

@@ -14,6 +14,7 @@ from strategies import FLOATS, float_pairs, law_pairs, ticket_pairs
 
 from lab import MISTAKES, Audit, Finding, LabError, audit
 from lab import evidence as evidence_module
+from lab import suspects as suspects_module
 from lab.claims import UNDIVIDED
 from lab.errors import LengthError
 from lab.findings import MOST_KEPT, TITLES
@@ -445,12 +446,50 @@ def test_acceptance_one_or_for_each_position():
     assert audit(*WORKED, acceptance="3/5").clean
 
 
-def test_a_vector_too_long_for_the_gallery_says_so():
-    p = np.zeros(LONGEST + 1)
-    p[:2] = 0.5
-    found = audit(p, np.roll(p, 1), residual=p)
-    assert found.findings[0].mistakes == ()
-    assert any("too long" in note for note in found.notes)
+@given(law_pairs(most=9))
+def test_closed_forms_for_long_vectors_are_the_gallerys(pair):
+    p, q = (stored(law, "float64") for law in pair)
+    laws = {suspect.slug: suspect for suspect in suspects(p, q)}
+    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+        patch.setattr(suspects_module, "LONGEST", 0)
+        found = suspects(p, q)
+    assert [suspect.slug for suspect in found] == list(suspects_module.LONG)
+    for suspect in found:
+        if suspect.slug not in laws:  # no law: 0/0 there
+            continue
+        gallerys = laws[suspect.slug]
+        for name in ("kept", "replaced", "output", "acceptance", "replacement"):
+            own, theirs = getattr(suspect, name), getattr(gallerys, name)
+            if name == "replacement" and (theirs is None or not np.any(suspect.replaced)):
+                continue  # what is never drawn has any law
+            expected = [float(x) for x in np.atleast_1d(theirs)]
+            assert np.allclose(own, expected, rtol=1e-6, atol=1e-12), (suspect.slug, name)
+
+
+def test_long_vectors_are_held_against_closed_forms():
+    rng = np.random.default_rng(8)
+    p, q = rng.dirichlet(np.ones(LONGEST + 1), size=2)
+    found = audit(p, q, residual=p, output=np.minimum(p, q) + (1 - np.minimum(p, q).sum()) * p)
+    assert [f.mistakes for f in found.findings] == [("resample-from-target",)] * 2
+    assert sum("the others take too long" in note for note in found.notes) == 1
+    small = audit(p[:LONGEST] / p[:LONGEST].sum(), q[:LONGEST] / q[:LONGEST].sum())
+    assert not small.notes
+
+
+def test_the_gallery_is_recognised_in_vectors_of_many_tokens():
+    rng = np.random.default_rng(8)
+    p, q = rng.dirichlet(np.ones(3_000), size=2)
+    assert only(audit(p, q, residual=p)).mistakes == ("resample-from-target",)
+
+
+def test_counts_that_do_not_tell_mistakes_apart_name_them_all():
+    rng = np.random.default_rng(8)
+    p, q = rng.dirichlet(np.ones(500), size=2)
+    kept = np.minimum(p, q)
+    law = kept + (1 - kept.sum()) * p
+    found = only(audit(p, q, counts=rng.multinomial(100_000, law / law.sum())))
+    assert {"resample-from-target", "only-rejected-removed"} <= set(found.mistakes)
+    assert "These counts cannot tell them apart" in found.sentence
 
 
 # ---------------------------------------------------------------- counts
