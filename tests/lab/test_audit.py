@@ -135,7 +135,7 @@ def test_sums_of_float16_are_exact_at_any_length_and_size(size, scale):
 def test_every_float16_up_to_2_is_summed_exactly():
     patterns = np.arange(0x4000, dtype=np.uint16)
     p = patterns.view(np.float16)
-    for q in (p[::-1].copy(), np.roll(p, 3000)):
+    for q in (p, p[::-1].copy(), np.roll(p, 3000)):
         measures = Meter(p.size, "float16", "float16").measure(p, q)
         left, right = p.astype(float), q.astype(float)
         # Multiples of 2**-24 below 2**15: float64 holds their sums.
@@ -164,6 +164,12 @@ def test_rows_in_the_other_byte_order_or_with_gaps(kind):
         for found in (audit(change(p), change(q)), audit(change(p), q)):
             assert found.rejection.tolist() == plain.rejection.tolist()
             assert found.clean
+
+
+def test_float16_in_the_other_byte_order_is_not_read_as_other_numbers():
+    # Swapped, these bytes are small numbers too.
+    p, q = (np.array(row, np.float16).astype(">f2") for row in ([0.25, 0.75], [0.5, 0.5]))
+    assert audit(p, q).acceptance.tolist() == [0.75]
 
 
 def test_a_meter_is_the_same_the_second_time():
@@ -477,8 +483,8 @@ def test_long_vectors_are_held_against_closed_forms():
 
 
 def test_the_gallery_is_recognised_in_vectors_of_many_tokens():
-    rng = np.random.default_rng(8)
-    p, q = rng.dirichlet(np.ones(3_000), size=2)
+    # The gallery adds so many floats one by one that its law is off by more than one rounding.
+    p, q = np.random.default_rng(2).dirichlet(np.ones(6_000), size=2)
     assert only(audit(p, q, residual=p)).mistakes == ("resample-from-target",)
 
 
