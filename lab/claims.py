@@ -46,6 +46,7 @@ class Claimed:
         self.wrong: dict[str, _Wrong] = {}
 
     def look_at(self, p: Row, q: Row, measures: Measures, place: int) -> None:
+        """Note what is wrong with the claims about one position."""
         for name, rows in self.rows.items():
             if place >= rows.shape[0]:
                 continue

@@ -39,11 +39,13 @@ class Counted:
     def _level(self, places: int) -> float:
         """The level of each test, so that clean counts are accused once in 100 audits at most."""
         have = set(self.counts)
-        both = len(have & set(COUNTS[:3])) >= 2
-        tests = 4 if both else len(have & set(COUNTS[:3]))
-        return LEVEL / max(1, places * (tests + ("proposed_counts" in have)))
+        if len(have & set(COUNTS[:3])) >= 2:
+            have |= set(COUNTS[:3])
+        share = "accepted_counts" in have and not have.isdisjoint(("counts", "proposed_counts"))
+        return LEVEL / max(1, places * (len(have) + share))
 
     def look_at(self, p: Row, q: Row, measures: Measures, place: int) -> None:
+        """Note what is wrong with the counts of one position."""
         seen = self._whole(place)
         if not seen:
             return

@@ -174,14 +174,14 @@ def behind_claim(
 
 
 def _cells(kind: str, law: Suspect) -> Cells | None:
+    """The law of what is counted; None when that never happens."""
     if kind == "steps":
         return np.concatenate([_floats(law.kept), _floats(law.replaced)])
-    parts: dict[str, Law | None] = {
-        "output": law.output,
-        "corrections": law.replacement,
-        "kept": law.kept,
-    }
-    return None if parts[kind] is None else _floats(parts[kind])
+    parts = {"output": law.output, "corrections": law.replacement, "kept": law.kept}
+    if parts[kind] is None:
+        return None
+    cells = _floats(parts[kind])
+    return cells if cells.any() else None
 
 
 def _floats(law: Law) -> Cells:

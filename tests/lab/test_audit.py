@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 import ml_dtypes
 import numpy as np
@@ -16,8 +17,9 @@ from lab import MISTAKES, Audit, Finding, LabError, audit
 from lab import evidence as evidence_module
 from lab import suspects as suspects_module
 from lab.claims import UNDIVIDED
+from lab.counted import Counted
 from lab.errors import LengthError
-from lab.findings import MOST_KEPT, TITLES
+from lab.findings import MOST_KEPT, TITLES, Book
 from lab.rows import Meter, explained
 from lab.suspects import LONGEST, suspects
 
@@ -545,6 +547,25 @@ def test_counts_that_have_the_law_are_clean_with_the_power_stated():
     }
     assert any("100,000 draws would show" in note for note in found.notes)
     assert any("coin that rejected" in note for note in found.notes)
+
+
+COUNTED = {
+    "counts": [200, 500, 300],
+    "accepted_counts": [200, 200, 200],
+    "correction_counts": [0, 300, 100],
+    "proposed_counts": [600, 200, 200],
+}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_the_level_is_shared_by_the_tests_that_are_made(size):
+    for names in combinations(COUNTED, size):
+        counts = {name: COUNTED[name] for name in names}
+        found = audit(*WORKED, **counts)
+        assert found.clean
+        rows = {name: np.array([values]) for name, values in counts.items()}
+        level = Counted(Book(None, None), rows, 7, Meter(3, "exact", "exact")).level
+        assert level == pytest.approx(evidence_module.LEVEL / (7 * len(found.tests)))
 
 
 def test_clean_counts_are_rarely_accused():
