@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-from lab import report
+from lab.audit import report
+from lab.audit.material import audit_file
 from lab.errors import LabError
-from lab.material import audit_file
 
 CLEAN, FINDINGS, NO_VERDICT = 0, 1, 2
 """Exit codes. The last is for files that cannot be read, and for an audit that was stopped."""

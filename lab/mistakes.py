@@ -383,6 +383,8 @@ def _cut(law: Weights, top_k: int | None = None, top_p: Number | None = None) ->
         order = order[:top_k]
     left = set(order)
     whole = sum_of([law[x] for x in order])
+    if not whole:
+        raise NoLawError("This rule divides 0 by 0: there is nothing to cut.")
     return tuple(mass / whole if x in left else 0 * mass for x, mass in enumerate(law))
 
 

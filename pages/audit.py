@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from lab import charts, report
+from lab import charts
+from lab.audit import report
+from lab.audit.excerpt import MOST_NAMED, excerpt
+from lab.audit.findings import TITLES, Audit, Finding
+from lab.audit.material import LARGEST_TEXT, LARGEST_UPLOAD, audit_file
 from lab.errors import LabError
-from lab.excerpt import MOST_NAMED, excerpt
-from lab.findings import TITLES, Audit, Finding
 from lab.labels import visible
-from lab.material import LARGEST_TEXT, LARGEST_UPLOAD, audit_file
 from lab.mistakes import MISTAKES
 from lab.scenario import MOST_BY_HAND
 from pages.parts import state

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from lab import audit
-from lab.material import audit_file
+from lab.audit.material import audit_file
 from tests.bench.timing import best
 
 TOKENS = 131_072

@@ -1060,3 +1060,8 @@ def test_a_sampler_is_held_against_the_gallery():
     assert "redraw-until-accepted" not in dict(stuck)
     with pytest.raises(LengthError, match="law has 2 entries and p 3"):
         nearest([0.5, 0.5], p, q)
+
+
+def test_a_row_of_zeros_leaves_nothing_to_cut():
+    with pytest.raises(NoLawError, match="nothing to cut"):
+        STEP_MISTAKES["filtered-proposal"].law([0.5, 0.5], [0.0, 0.0])

@@ -12,7 +12,7 @@ import pytest
 from driver import Lab, unescaped
 
 from lab import MISTAKES, parse_vector
-from lab.material import LARGEST_UPLOAD
+from lab.audit.material import LARGEST_UPLOAD
 
 P, Q = np.array([0.5, 0.25, 0.25]), np.array([0.25, 0.25, 0.5])
 

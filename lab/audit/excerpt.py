@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from lab.audit.material import Source, open_material
+from lab.audit.rows import as_rows
 from lab.errors import LabError, LengthError
 from lab.figures import exact
-from lab.material import Source, open_material
-from lab.rows import as_rows
 from lab.scenario import MOST_BY_HAND, Texts, format_tokens
 from lab.vectors import Exact, format_vector, total
 

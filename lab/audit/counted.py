@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from lab.claims import Floats, as_float64, for_gallery
+from lab.audit.claims import Floats, as_float64, for_gallery
+from lab.audit.findings import MOST_KEPT, Book, Kind, Test, value_text
+from lab.audit.rows import Measures, Meter, Row, Rows
+from lab.audit.suspects import LONGEST, behind_counts, powers, suspects, too_long
 from lab.evidence import LEVEL, chi_square, interval, share_p_value
 from lab.figures import short
-from lab.findings import MOST_KEPT, Book, Kind, Test, value_text
-from lab.rows import Measures, Meter, Row, Rows
-from lab.suspects import LONGEST, behind_counts, powers, suspects, too_long
 
 COUNTS = ("counts", "accepted_counts", "correction_counts", "proposed_counts")
 """What can be counted; two of the first three give the third."""

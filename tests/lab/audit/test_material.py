@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from oracle import fractions
 from strategies import scenarios_parts
 
-from lab import arrays as arrays_module
-from lab import material as material_module
+from lab.audit import arrays as arrays_module
 from lab.audit import audit
+from lab.audit import material as material_module
+from lab.audit.material import LARGEST_TEXT, LARGEST_UPLOAD, audit_file, open_material
+from lab.audit.rows import type_name
 from lab.errors import FileError, LabError
-from lab.material import LARGEST_TEXT, LARGEST_UPLOAD, audit_file, open_material
-from lab.rows import type_name
 from lab.scenario import Scenario
 from lab.tables import export_csv
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from lab.audit.findings import MOST_KEPT, TITLES, Audit, Finding
 from lab.figures import short
-from lab.findings import MOST_KEPT, TITLES, Audit, Finding
 from lab.labels import visible
 
 VERSION = 1

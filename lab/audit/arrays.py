@@ -22,9 +22,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from lab.audit.fields import ACCEPTED, COUNTS, LABELS, ignored, named
+from lab.audit.rows import MOST_TOKENS, PRECISION, Rows
 from lab.errors import FileError, LabError
-from lab.fields import ACCEPTED, COUNTS, LABELS, ignored, named
-from lab.rows import MOST_TOKENS, PRECISION, Rows
 
 LARGEST_WHOLE = 64_000_000
 """Bytes of an array that has to be read whole: labels, and matrices in Fortran order."""

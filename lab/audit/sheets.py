@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from lab.audit.fields import ACCEPTED, COUNTS, LABELS, ignored, named
+from lab.audit.rows import MOST_EXACT, MOST_TOKENS, Rows, from_numbers, number
 from lab.errors import EntryError, FileError
-from lab.fields import ACCEPTED, COUNTS, LABELS, ignored, named
-from lab.rows import MOST_EXACT, MOST_TOKENS, Rows, from_numbers, number
 from lab.tables import from_text_cell, split_rows, unmarked
 
 EXPORTED = {"accepted", "shortfall", "correction"}

@@ -15,13 +15,13 @@ from strategies import FLOATS, float_pairs, law_pairs, ticket_pairs
 
 from lab import MISTAKES, Audit, Finding, LabError, audit
 from lab import evidence as evidence_module
-from lab import suspects as suspects_module
-from lab.claims import UNDIVIDED
-from lab.counted import Counted
+from lab.audit import suspects as suspects_module
+from lab.audit.claims import UNDIVIDED
+from lab.audit.counted import Counted
+from lab.audit.findings import MOST_KEPT, TITLES, Book
+from lab.audit.rows import Meter, explained
+from lab.audit.suspects import LONGEST, suspects
 from lab.errors import LengthError
-from lab.findings import MOST_KEPT, TITLES, Book
-from lab.rows import Meter, explained
-from lab.suspects import LONGEST, suspects
 
 WORKED = fractions("1/5 1/2 3/10"), fractions("3/5 1/5 1/5")
 KINDS = ("float16", "bfloat16", "float32", "float64")

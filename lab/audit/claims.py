@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from lab.findings import MOST_KEPT, Book, Finding, Kind, value_text
-from lab.rows import (
+from lab.audit.findings import MOST_KEPT, Book, Finding, Kind, value_text
+from lab.audit.rows import (
     PRECISION,
     SMALLEST,
     Measures,
@@ -118,7 +118,7 @@ class Claimed:
         """Name the mistakes that the worst claims of each kind come of."""
         if not self.wrong:
             return
-        from lab.suspects import LONGEST, Claim, behind_claim, suspects, too_long
+        from lab.audit.suspects import LONGEST, Claim, behind_claim, suspects, too_long
 
         for name, wrong in self.wrong.items():
             if len(wrong.p) > LONGEST:

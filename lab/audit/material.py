@@ -10,12 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from lab.arrays import MAGIC, read_npy, read_npz
 from lab.audit import Progress, audit
+from lab.audit.arrays import MAGIC, read_npy, read_npz
+from lab.audit.fields import ACCEPTED
+from lab.audit.findings import Audit
+from lab.audit.sheets import read_csv, read_json
 from lab.errors import EntryError, FileError, LabError
-from lab.fields import ACCEPTED
-from lab.findings import Audit
-from lab.sheets import read_csv, read_json
 from lab.tables import decoded
 
 LARGEST_UPLOAD = 200_000_000

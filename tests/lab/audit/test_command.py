@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import lab.__main__ as command
-from lab import report
-from lab.material import audit_file
+from lab.audit import report
+from lab.audit.material import audit_file
 
 ROOT = Path(__file__).resolve().parents[2]
 P, Q = [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]

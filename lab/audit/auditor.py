@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.claims import Claimed, find_bad
-from lab.errors import LabError, LengthError
-from lab.figures import exact, short
-from lab.findings import (
+from lab.audit.claims import Claimed, find_bad
+from lab.audit.findings import (
     MOST_KEPT,
     TITLES,
     Audit,
@@ -31,8 +29,7 @@ from lab.findings import (
     amount_text,
     value_text,
 )
-from lab.labels import visible
-from lab.rows import (
+from lab.audit.rows import (
     COMPUTED_IN,
     Measures,
     Meter,
@@ -44,9 +41,12 @@ from lab.rows import (
     narrower,
     type_name,
 )
+from lab.errors import LabError, LengthError
+from lab.figures import exact, short
+from lab.labels import visible
 
 if TYPE_CHECKING:
-    from lab.counted import Counted
+    from lab.audit.counted import Counted
 
 MOST_SHOWN = 10
 """Entries that the detail of one position lists."""
@@ -161,7 +161,7 @@ class _Auditor:
         self.claimed = Claimed(self.book, self.claims, self.alphas, self.types)
         self.counted: Counted | None = None
         if self.counts:
-            from lab.counted import Counted  # and with it SciPy
+            from lab.audit.counted import Counted  # and with it SciPy
 
             self.counted = Counted(self.book, self.counts, len(places), self.meter)
         self.used = [0, 0]  # for p and q: the last entry that holds mass, from 1

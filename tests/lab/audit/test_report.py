@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from strategies import tricky_labels
 
-from lab import MISTAKES, audit, report
-from lab.findings import MOST_KEPT
+from lab import MISTAKES, audit
+from lab.audit import report
+from lab.audit.findings import MOST_KEPT
 
 P, Q = [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]
 WRONG = audit(P, Q, tokens=["A", "B", "C"], residual=P, acceptance=0.5)

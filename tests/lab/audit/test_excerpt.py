@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lab import LabError, parse_vector
-from lab.excerpt import MOST_NAMED, excerpt
+from lab.audit.excerpt import MOST_NAMED, excerpt
 from lab.scenario import parse_tokens
 
 

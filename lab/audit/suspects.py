@@ -16,11 +16,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lab.audit.rows import Row
 from lab.errors import LabError
 from lab.evidence import POWER, chi_square, draws_needed, power
 from lab.mistakes import MISTAKES
 from lab.mistakes import StepMistake as Mistake
-from lab.rows import Row
 
 LONGEST = 10_000
 """Tokens up to which all rules of the gallery are run, at some 5 µs a token and mistake. For longer
