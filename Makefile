@@ -12,7 +12,7 @@ run: $(VENV)/.run
 
 test: $(VENV)/.dev
 	$(BIN)/python scripts/browser.py
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

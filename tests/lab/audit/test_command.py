@@ -17,7 +17,7 @@ import lab.__main__ as command
 from lab.audit import report
 from lab.audit.material import audit_file
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 P, Q = [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]
 
 
