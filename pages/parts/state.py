@@ -24,7 +24,7 @@ OWN_TEXT, ORDER_P, ORDER_Q, SMOOTHING = "own text", "order p", "order q", "smoot
 SHOWN_TYPE, U_BITS = "shown type", "bits of u"
 DRAFTS, LENGTH, SEED, COST, WALK = "drafts", "length", "seed", "cost", "walk"
 
-MISTAKE, ASKED_OF_MISTAKE, VIEW_OF_MISTAKES = "mistake", "asked of mistake", "mistakes view"
+MISTAKE, ASKED_OF_MISTAKE = "mistake", "asked of mistake"
 DRAWN, DRAW_SEED = "draws", "draw seed"
 
 AUDIT_FILE, AUDITED, AUDIT_POSITION = "audit file", "audited", "audit position"
@@ -72,8 +72,16 @@ def _run_app_first() -> None:
 
 def arrive(page: str) -> bool:
     """Remember which page is shown; whether it was another one before."""
-    before, st.session_state[_PAGE] = st.session_state.get(_PAGE), page
-    return bool(before != page)
+    memory = st.session_state
+    before, memory[_PAGE] = memory.get(_PAGE), page
+    if before in (None, page):
+        return before is None
+    # A field that another page showed too, and that nobody has touched, would come up empty in
+    # the browser: only what is set here is sent.
+    for key in (TOKENS, P, Q, ENTRY, INSPECT, FRACTIONS, PAIR, DRAFTS, LENGTH):
+        if key in memory:
+            memory[key] = memory[key]
+    return True
 
 
 def texts() -> Texts:

@@ -264,6 +264,18 @@ def test_nothing_that_follows_from_the_models_is_sent_before_commit(visit):
     assert len(wire.finds(needles)) >= 2
 
 
+def test_the_scenario_goes_from_page_to_page(visit):
+    """Fields that nobody has touched, too: at the first change they once came up empty."""
+    page = visit()
+    for name in ("Mistakes", "Precision", "One step"):
+        page.get_by_role("link", name=name, exact=True).first.click()
+        expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+        settle(page)
+        expect(page.get_by_label("Target p", exact=True)).to_have_value("0.2, 0.5, 0.3")
+        expect(page.get_by_label("Draft q", exact=True)).to_have_value("0.6, 0.2, 0.2")
+        expect(page.get_by_role("radio", name="Text", exact=True)).to_be_checked()
+
+
 def test_a_mistake_is_named_and_looked_at(visit):
     page = visit()
     predict(page, A="0.2", B="0.5", C="0.3")
