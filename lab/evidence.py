@@ -114,69 +114,115 @@ def _bins(expected: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], int
     groups = np.full(expected.size, -1, np.int64)
     order = np.argsort(expected, kind="stable")
     order = order[expected[order] > 0]
-    # The rarest together until they are expected often enough; each of the rest by itself.
-    pooled = int(np.searchsorted(expected[order], LEAST_EXPECTED))
-    if pooled and expected[order[:pooled]].sum() < LEAST_EXPECTED:
-        pooled = min(pooled + 1, order.size)
-    if pooled <= 1:
-        pooled = 0
+    pooled = _pooled(expected[order], np.cumsum(expected[order]), 1)
     groups[order] = np.maximum(np.arange(order.size) - max(pooled - 1, 0), 0)
     return groups, pooled
+
+
+def _pooled(law: npt.NDArray[np.float64], below: npt.NDArray[np.float64], count: int) -> int:
+    """How many tokens share a bin with others in `count` draws.
+
+    The rarest together until they are expected often enough; each of the rest by itself. `law` is
+    in ascending order, and `below` its running sums.
+    """
+    pooled = int(np.searchsorted(law, LEAST_EXPECTED / count))
+    if pooled and below[pooled - 1] * count < LEAST_EXPECTED:
+        pooled = min(pooled + 1, law.size)
+    return pooled if pooled > 1 else 0
+
+
+class _Apart:
+    """How far one law is from another, as the test of counts sees it.
+
+    Differences of fractions are exact: 10^-38 is seen beside 1/2.
+
+    Attributes
+    ----------
+    law : the possible entries of the law tested against, in ascending order
+    ruled_out : what the other draws where this law is 0
+    """
+
+    def __init__(self, actual: Law, law: Law) -> None:
+        found, right = _floats(actual), _floats(law)
+        gaps = found - right
+        if all(isinstance(mass, Fraction) for mass in (*actual, *law)):
+            gaps = np.array([float(a - b) for a, b in zip(actual, law, strict=True)])
+        order = np.argsort(right, kind="stable")
+        order = order[right[order] > 0]
+        self.ruled_out = float(found[right == 0].sum())
+        self.law, gaps = right[order], gaps[order]
+        self._below, self._gaps_below = np.cumsum(self.law), np.cumsum(gaps)
+        # √Σ gap²/law over the tokens from each on; squares of tiny gaps would be 0
+        scaled = (gaps / np.sqrt(self.law)).tolist()
+        self._from = [0.0]
+        for value in reversed(scaled):
+            self._from.append(math.hypot(self._from[-1], value))
+        self._from.reverse()
+
+    def bins(self, count: int) -> tuple[float, int]:
+        """√Σ gap²/law over the bins of `count` draws, and the degrees of freedom."""
+        pooled = _pooled(self.law, self._below, count)
+        if not pooled:
+            return self._from[0], self.law.size - 1
+        shared = self._gaps_below[pooled - 1] / math.sqrt(self._below[pooled - 1])
+        return math.hypot(self._from[pooled], shared), self.law.size - pooled
+
+    def power(self, count: int) -> float:
+        effect, freedom = self.bins(count)
+        misses = 1.0  # a single bin says nothing
+        if freedom:
+            critical = special.chdtri(freedom, LEVEL)
+            misses = float(special.chndtr(critical, freedom, count * effect**2))
+        return 1 - misses * (1 - self.ruled_out) ** count
+
+    def needed_unpooled(self) -> int | None:
+        """How many draws would do if no tokens were pooled."""
+        needed: list[float | Fraction] = []
+        if self.ruled_out > 0:
+            certain = self.ruled_out >= 1
+            needed.append(1 if certain else math.log1p(-POWER) / math.log1p(-self.ruled_out))
+        freedom = self.law.size - 1
+        if self._from[0] > 0 and freedom:
+            critical = special.chdtri(freedom, LEVEL)
+            far = float(special.chndtrinc(critical, freedom, 1 - POWER))
+            needed.append(Fraction(math.sqrt(far) / self._from[0]) ** 2)
+        return max(1, math.ceil(min(needed))) if needed else None
 
 
 def draws_needed(actual: Law, law: Law) -> int | None:
     """How many draws from `actual` the chi-square test against `law` needs to fail 9 times in 10.
 
-    None when the two are equal: no number of draws tells them apart. The test's power is that of
-    the noncentral chi-square distribution, with noncentrality N · Σ (actual − law)²/law, and no
-    pooling; where `actual` draws what `law` rules out, one such draw is enough. The number is an
-    approximation that is good from a few hundred draws on.
+    None when the two are equal: no number of draws tells them apart. See `power`.
 
     Parameters
     ----------
     actual, law : sequences of Fraction or float, shape (n,)
     """
-    effect, ruled_out, freedom = _apart(actual, law)
-    needed: list[float | Fraction] = []
-    if ruled_out > 0:
-        needed.append(math.log1p(-POWER) / math.log1p(-ruled_out) if ruled_out < 1 else 1)
-    if effect > 0 and freedom:
-        needed.append(Fraction(math.sqrt(_noncentrality(freedom)) / effect) ** 2)
-    return max(1, math.ceil(min(needed))) if needed else None
+    apart = _Apart(actual, law)
+    unpooled = apart.needed_unpooled()
+    if unpooled is None or _is_single(apart, unpooled):
+        return unpooled
+    # Pooling hides differences, and lessens the degrees of freedom: too few draws, then enough.
+    few, enough = 0, max(unpooled, math.ceil(LEAST_EXPECTED / float(apart.law[0])))
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        few, enough = (few, middle) if apart.power(middle) >= POWER else (middle, enough)
+    return enough
 
 
-def _apart(actual: Law, law: Law) -> tuple[float, float, int]:
-    """√Σ (actual − law)²/law, what `actual` has where `law` is 0, and the degrees of freedom.
-
-    Differences of fractions are exact: 10^-38 is seen beside 1/2.
-    """
-    found, right = _floats(actual), _floats(law)
-    gaps = found - right
-    if all(isinstance(mass, Fraction) for mass in (*actual, *law)):
-        gaps = np.array([float(a - b) for a, b in zip(actual, law, strict=True)])
-    possible = right > 0
-    effect = math.hypot(*(gaps[possible] / np.sqrt(right[possible])).tolist())
-    return effect, float(found[~possible].sum()), int(possible.sum()) - 1
-
-
-def _noncentrality(freedom: int) -> float:
-    """The noncentrality at which a test with so many degrees of freedom fails 9 times in 10."""
-    critical = special.chdtri(freedom, LEVEL)
-    return float(special.chndtrinc(critical, freedom, 1 - POWER))
+def _is_single(apart: _Apart, count: int) -> bool:
+    """Whether in so many draws each token has a bin of its own."""
+    return Fraction(apart.law[0]) * count >= LEAST_EXPECTED
 
 
 def power(actual: Law, law: Law, count: int) -> float:
     """How often the chi-square test of `count` draws from `actual` against `law` fails.
 
-    Where the two are equal that is `LEVEL`; with one possible token it is 0. See `draws_needed`
-    for how good it is.
+    By the noncentral chi-square distribution, with noncentrality Σ (actual − law)²/law over the
+    test's bins, times `count`; an approximation, good to some percent. A draw that `law` rules
+    out is enough by itself. Where the two are equal it is `LEVEL`, and with a single bin 0.
     """
-    effect, ruled_out, freedom = _apart(actual, law)
-    misses = 1.0  # a single bin says nothing
-    if freedom:
-        critical = special.chdtri(freedom, LEVEL)
-        misses = float(special.chndtr(critical, freedom, count * effect**2))
-    return 1 - misses * (1 - ruled_out) ** count
+    return _Apart(actual, law).power(count)
 
 
 def interval(hits: int, count: int) -> tuple[float, float]:

@@ -276,6 +276,22 @@ def test_what_the_law_rules_out_is_soon_seen():
     assert seen / 2000 == pytest.approx(1 - 0.9**22, abs=0.03)
 
 
+def test_power_is_that_of_the_test_with_its_pooled_bins():
+    # p and q exchanged, on the worked example: with 9 draws everything shares one bin.
+    actual, law = fractions("0.186667 0.24 0.573333"), fractions("0.2 0.5 0.3")
+    assert chi_square([2, 2, 5], law).freedom == 0
+    assert power(actual, law, 9) == 0
+    needed = draws_needed(actual, law)
+    assert chi_square([needed - 2, 1, 1], law).freedom > 0
+    assert power(actual, law, needed - 1) < POWER <= power(actual, law, needed)
+    # Rare tokens: the unpooled formula would promise 9 in 10 from half as many draws.
+    actual = fractions("0.36 0.44 0.05 0.05 0.02 0.04 0.04")
+    law = fractions("0.4 0.4 0.04 0.04 0.04 0.04 0.04")
+    for count in (60, 110, 300):
+        found = share_of_failures(actual, law, count, 4000)
+        assert found == pytest.approx(power(actual, law, count), abs=0.04)
+
+
 def test_a_single_possible_token_is_never_accused():
     assert power((1.0,), (1.0,), 100) == 0
     assert not chi_square([100], (1.0,)).fails
