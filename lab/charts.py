@@ -169,7 +169,7 @@ def law(
     bars = [_Bar(label, part, Fraction(), v, role) for label, v in zip(labels, values, strict=True)]
     words = "; ".join(f"{bar.label} {short(bar.high)}" for bar in bars)
     return Picture(
-        _side_by_side((part,), (role,), *_shape(labels), dark),
+        _side_by_side((part,), (role,), "probability", *_shape(labels), dark),
         _table(bars, {}, labels),
         f"{part}. {words}.",
         _squares((part,), (role,)),
@@ -186,7 +186,12 @@ def residual(step: ExactStep, tokens: Sequence[str], *, dark: bool = False) -> P
 
 
 def against_truth(
-    comparison: Comparison, labels: Sequence[str], role: Role, *, dark: bool = False
+    comparison: Comparison,
+    labels: Sequence[str],
+    role: Role,
+    unit: str = "probability",
+    *,
+    dark: bool = False,
 ) -> Picture:
     """Prediction and truth side by side, the truth in the colour of its role; both have bars."""
     prediction, truth = comparison.prediction.values, comparison.truth
@@ -204,7 +209,7 @@ def against_truth(
         for label, p, t in zip(labels, prediction, truth, strict=True)
     )
     return Picture(
-        _side_by_side(parts, ("prediction", role), *_shape(labels), dark),
+        _side_by_side(parts, ("prediction", role), unit, *_shape(labels), dark),
         _table(bars, {}, labels),
         f"Prediction and truth. {words}.",
         _squares(parts, ("prediction", role)),
@@ -587,7 +592,12 @@ def _stack(
 
 @lru_cache(maxsize=64)
 def _side_by_side(
-    parts: tuple[str, ...], roles: tuple[str, ...], turned: bool, few: bool, dark: bool
+    parts: tuple[str, ...],
+    roles: tuple[str, ...],
+    unit: str,
+    turned: bool,
+    few: bool,
+    dark: bool,
 ) -> dict[str, Any]:
     base = alt.Chart()
     offset = (
@@ -595,7 +605,7 @@ def _side_by_side(
     )
     bars = base.mark_bar(stroke=_LINE[dark], strokeWidth=0.8).encode(
         x=_x(turned, scale=alt.Scale(paddingInner=0.4 if few else 0.2, paddingOuter=0.2)),
-        y=_y("probability"),
+        y=_y(unit),
         y2=alt.Y2("high"),
         color=_colour(parts, roles),
         tooltip=_tooltip(),

@@ -33,6 +33,9 @@ POWER = 0.9
 LEAST_EXPECTED = 5
 """A bin that is expected less often than that is pooled with others."""
 
+_FARTHEST = 1e6
+"""A noncentrality at which no test passes: with a million degrees of freedom some 5,000 will do."""
+
 MOST_DRAWS = 10_000_000
 """Draws that `draw_counts` takes at a time."""
 
@@ -172,7 +175,9 @@ class _Apart:
         misses = 1.0  # a single bin says nothing
         if freedom:
             critical = special.chdtri(freedom, LEVEL)
-            misses = float(special.chndtr(critical, freedom, count * effect**2))
+            far = count * effect**2
+            # From there on SciPy gives NaN; a test that far off fails always.
+            misses = float(special.chndtr(critical, freedom, far)) if far < _FARTHEST else 0.0
         return 1 - misses * (1 - self.ruled_out) ** count
 
     def needed_unpooled(self) -> int | None:

@@ -11,6 +11,7 @@ Where nothing else is said, the rest of the rule is right, `RIGHT_CODE`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -51,7 +52,9 @@ Verdict = Literal[
 
 VERDICTS: dict[Verdict, str] = {
     "biased": "Its output does not have the law p.",
-    "right but slower": "Its output has the law p, but it keeps less than it could.",
+    "right but slower": (
+        "Its output has the law p; it keeps no more than the right rule, and mostly less."
+    ),
     "right law but dependent draws": (
         "Each single draw has the law p; draws that should be independent are not."
     ),
@@ -120,7 +123,7 @@ class Mistake:
     @property
     def right_code(self) -> str:
         """The right lines in place of `code`."""
-        return _RIGHT_IN_BLOCKS.get(self.slug, RIGHT_CODE)
+        return _OTHER_RIGHT_CODE.get(self.slug, RIGHT_CODE)
 
 
 @dataclass(frozen=True)
@@ -408,10 +411,9 @@ def _as_asked(
 
 
 def _read_whole(text: str) -> int:
-    value = parse_number(text)
-    if value.denominator != 1:
+    if not re.fullmatch("[0-9]{1,9}", text.strip()):
         raise LabError("it is no whole number; accepted are 0, 1, 2 and so on.")
-    return int(value)
+    return int(text)
 
 
 def _read_order(text: str) -> tuple[int, ...]:
@@ -431,7 +433,12 @@ RIGHT_CODE = dedent("""\
     """)
 """The right lines, in a function of p, q and rng, with n = len(p)."""
 
-_RIGHT_IN_BLOCKS = {
+_OTHER_RIGHT_CODE = {
+    "unfiltered-target": dedent("""\
+        p = np.where(np.argsort(np.argsort(-p, kind="stable")) < top_k, p, 0)
+        p = p / p.sum()
+        """)
+    + RIGHT_CODE,
     "next-position-residual": dedent("""\
         # position i is the first rejection
         r = np.maximum(p[i] - q[i], 0)
@@ -720,7 +727,7 @@ _STEP_MISTAKES = (
         "Filters are applied where one model samples, and the verification has its own path.",
         "the target is not cut as it was asked for",
         "biased",
-        RIGHT_CODE.replace("q[x]):", "q[x]):  # ← p as it was before top_k"),
+        "# ← p is not cut to its top_k\n" + RIGHT_CODE,
         _unfiltered_target,
         _THREE,
         (_TOP_K, Parameter("top_p", "top_p (empty: none)", "", parse_number)),
@@ -788,11 +795,11 @@ _STEP_MISTAKES = (
         "biased",
         dedent("""\
             clock = rng.exponential(size=n)
-            x = np.argmin(clock / np.maximum(q, 1e-300))
+            x = np.argmin(clock / q)
             if rng.random() < min(1, p[x] / q[x]):
                 return x
             r = np.maximum(p - q, 0)
-            return np.argmin(clock / np.maximum(r, 1e-300))  # ← the same clocks
+            return np.argmin(clock / r)  # ← the same clocks
             """),
         _shared_noise,
         _pair("0.3, 0.3, 0.3, 0.1", "0.1, 0.2, 0.3, 0.4"),

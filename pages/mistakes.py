@@ -20,6 +20,7 @@ from lab.mistakes import (
     MISTAKES,
     VERDICTS,
     BlockMistake,
+    Parameter,
     Shown,
     StepMistake,
     shown,
@@ -30,7 +31,7 @@ from lab.prediction import NamedLaw, compare
 from lab.scenario import Scenario, Texts, format_tokens
 from lab.vectors import Exact, format_vector
 from pages.parts import state
-from pages.parts.drawn import Drawable, drawn
+from pages.parts.drawn import Drawable, about, drawn
 from pages.parts.entry import scenario_entry
 from pages.parts.export import page_address, share_link, show_link
 from pages.parts.glossary import glossary
@@ -87,7 +88,7 @@ def main() -> None:
             scenario = scenario_entry()
             glossary()
             if scenario:
-                share_link(scenario, mistake=slug)
+                share_link(scenario, **_link(slug))
         with right:
             if scenario is None:
                 st.info("Results appear here once tokens, p and q fit together.")
@@ -123,23 +124,45 @@ def main() -> None:
 
 def _from_link(arrived: bool) -> None:
     memory = st.session_state
-    slug = st.query_params.get("mistake", "")
-    if slug in MISTAKES and arrived:
-        memory[state.MISTAKE] = slug
+    query = st.query_params
+    slug = query.get("mistake", "")
+    if arrived and slug:
+        if slug not in MISTAKES:
+            st.error(f"The link asks for “{literal(slug)}”, which is no mistake of the gallery.")
+        else:
+            memory[state.MISTAKE] = slug
+            for parameter in _parameters(slug):
+                if parameter.name in query:
+                    key = state.parameter_key(slug, parameter.name)
+                    memory[key] = query[parameter.name]
     if memory.get(state.MISTAKE) not in MISTAKES:
         memory[state.MISTAKE] = FIRST
 
 
+def _parameters(slug: str) -> tuple[Parameter, ...]:
+    mistake = MISTAKES[slug]
+    return mistake.parameters if isinstance(mistake, StepMistake) else ()
+
+
+def _link(slug: str) -> dict[str, str]:
+    """What a link carries beside p and q: the mistake, and its parameters as they stand."""
+    memory = st.session_state
+    return {"mistake": slug} | {
+        parameter.name: memory.get(state.parameter_key(slug, parameter.name), parameter.default)
+        for parameter in _parameters(slug)
+    }
+
+
 def _choice() -> tuple[StepMistake | BlockMistake, bool]:
     """The mistake, what it does, and its lines beside the right ones."""
+    slug = st.selectbox(
+        "Mistake",
+        list(MISTAKES),
+        format_func=lambda slug: _title(slug) if slug in MISTAKES else "?",
+        key=state.MISTAKE,
+        persist_state="session",
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        slug = st.selectbox(
-            "Mistake",
-            list(MISTAKES),
-            format_func=lambda slug: _title(slug) if slug in MISTAKES else "?",
-            key=state.MISTAKE,
-            persist_state="session",
-        )
         inspecting = just_inspect()
         if st.button("Reset", help="Back to the start: the first p and q, nothing predicted."):
             state.use_start()
@@ -150,10 +173,9 @@ def _choice() -> tuple[StepMistake | BlockMistake, bool]:
                     state.DRAWN: 1_000,
                     state.DRAW_SEED: 0,
                     **{
-                        state.parameter_key(each.slug, parameter.name): parameter.default
-                        for each in MISTAKES.values()
-                        if isinstance(each, StepMistake)
-                        for parameter in each.parameters
+                        state.parameter_key(each, parameter.name): parameter.default
+                        for each in MISTAKES
+                        for parameter in _parameters(each)
                     },
                 }
             )
@@ -216,7 +238,9 @@ def _of_step(mistake: StepMistake, scenario: Scenario) -> Case | None:
     except LabError as fault:
         st.error(literal(str(fault)))
         return None
-    if mistake.witness != (scenario.target, scenario.draft) and st.button(WITNESS, help=ON_P_AND_Q):
+    if mistake.witness == (scenario.target, scenario.draft):
+        st.caption("This p and q is its witness.")
+    elif st.button(WITNESS, help=ON_P_AND_Q):
         _use_witness(mistake)
     law = found.law.output if found.law else None
     return Case(
@@ -368,7 +392,10 @@ def _about_law(
 def _about_distance(
     case: Case, scenario: Scenario | None
 ) -> tuple[Question, Exact | None, tuple[NamedLaw, ...]]:
-    law_of = "p" if scenario else "the target's law"
+    wanted = isinstance(case.mistake, StepMistake) and case.mistake.wanted is not None
+    law_of = "p" if scenario else f"the target's, for the first {case.about[-1]} tokens"
+    if wanted:
+        law_of = "the law that was asked for, p cut as above"
     question = Question(
         QUESTION,
         "Distance of the mistake",
@@ -377,6 +404,7 @@ def _about_distance(
         f"when they are equal, 1 when they share nothing. **How far is its law from {law_of}?**",
         ("distance",),
         role="owed",
+        unit="distance",
     )
     if case.distance is None:
         return question, None, ()
@@ -403,8 +431,10 @@ def _details(case: Case) -> None:
         st.header("What comes out")
         distance, kept, alpha = st.columns(3)
         wanted = isinstance(case.mistake, StepMistake) and case.mistake.wanted is not None
-        name = "what was asked for" if wanted else "p"
-        distance.metric(f"Distance from {name}", number(found.distance))
+        name = "that was asked for" if wanted else "p"
+        distance.metric(
+            f"Distance from {'the law ' if wanted else ''}{name}", number(found.distance)
+        )
         kept.metric("It keeps", number(found.law.acceptance))
         alpha.metric("α, the right rule keeps", number(found.right.acceptance))
         pieces = {"kept": found.law.kept, "replacement": found.law.replaced}
@@ -419,7 +449,7 @@ def _details(case: Case) -> None:
         )
     with right:
         st.header("Where the mass went")
-        st.markdown(_verdict(case))
+        st.markdown(_verdict(case, name))
         columns: dict[str, Exact] = {
             name: found.right.target,
             "kept": found.law.kept,
@@ -444,12 +474,13 @@ def _details(case: Case) -> None:
     )
 
 
-def _verdict(case: Case) -> str:
+def _verdict(case: Case, name: str) -> str:
     verdict = case.mistake.verdict
-    text = f"**{verdict.capitalize()}.** {VERDICTS[verdict]}"
-    if verdict == "biased" and not case.distance:
-        text += " On this p and q that does not show: its law is exactly right here."
-    return text
+    if verdict != "biased":
+        return f"**{verdict.capitalize()}.** {VERDICTS[verdict]}"
+    if case.distance:
+        return f"**Biased.** Its output does not have the law {name}."
+    return "**Biased**, but not on this p and q: the law is exactly right here."
 
 
 def _more(case: Case, found: Shown) -> None:
@@ -475,8 +506,11 @@ def _inspect_block(case: Case) -> None:
     assert case.distance is not None
     st.header("What comes out")
     st.metric("Distance from the target's law", number(case.distance))
+    st.caption("Sequences are shown with the likeliest first. An overview needs one p and q.")
     st.markdown(
-        _verdict(case).replace("p and q", "pair of models").replace("law p", "target's law")
+        "**Biased.** Its output does not have the target's law."
+        if case.distance
+        else "**Biased**, but not on these models: the law is exactly right here."
     )
     first = tuple((i,) for i in range(min(MOST_SHOWN, len(case.labels))))
     rest = tuple(range(len(first), len(case.labels)))
@@ -493,7 +527,7 @@ def _inspect_block(case: Case) -> None:
     }
     st.table(table, hide_index=True, border="horizontal")
     none = (Fraction(),) * len(case.right)
-    drawn(Drawable((case.right, none), (case.law, none), groups, labels, None))
+    drawn(Drawable((case.right, none), (case.law, none), groups, labels, None, "sequence"))
 
 
 # All of them ------------------------------------------------------------------------------------
@@ -521,13 +555,14 @@ def _overview(scenario: Scenario) -> None:
             "gets stuck" if e.distance is None else number(e.distance) for e, _ in showing
         ],
         "keeps": ["" if e.law is None else number(e.law.acceptance) for e, _ in showing],
-        "draws to find it": ["" if draws is None else f"{draws:,}" for _, draws in showing],
+        "right: α": [number(each.right.acceptance) for each, _ in showing],
+        "draws to find it": ["" if draws is None else about(draws) for _, draws in showing],
     }
     if showing:
         st.table(table, hide_index=True, border="horizontal")
         st.caption(
-            f"α is {number(scenario.step.acceptance)}. With so many draws a chi-square test at the "
-            "1 % level finds the mistake 9 times in 10. Parameters as they are at first."
+            "With so many draws a chi-square test at the 1% level finds the mistake 9 times in 10. "
+            "Parameters as they are at first."
         )
     hidden = [each.mistake for each, _ in found if each.distance == 0]
     biased = [mistake for mistake in hidden if mistake.verdict == "biased"]

@@ -40,6 +40,7 @@ class Drawable:
     right, faulty : kept and replaced mass of each rule
     groups, labels : what the picture shows together, and what it calls that
     kept : how often the faulty and the right rule keep a proposal; None where that is not asked
+    noun : what one draw gives
     """
 
     right: _Parts
@@ -47,6 +48,7 @@ class Drawable:
     groups: Groups
     labels: tuple[str, ...]
     kept: tuple[Fraction, Fraction] | None
+    noun: str = "token"
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,9 @@ def drawn(rules: Drawable) -> None:
     """The section: settings, the picture, the tests, and what they can show."""
     st.header("How many draws would show it?")
     st.markdown(
-        "Everything above is exact. **This is a simulation**: N tokens are drawn from the faulty "
-        "rule and N from the right one, and a chi-square test holds each against the law that "
-        "should come out."
+        f"Everything above is exact. **This is a simulation**: N {rules.noun}s are drawn from the "
+        "faulty rule and N from the right one, and a chi-square test holds each against the law "
+        "that should come out."
     )
     memory = st.session_state
     memory.setdefault(state.DRAWN, 1_000)
@@ -93,11 +95,12 @@ def drawn(rules: Drawable) -> None:
     needed = draws_needed(law, right)
     if needed is None:
         st.markdown(
-            "The two laws are equal, so **no number of draws tells them apart** by counting tokens."
+            "The two laws are equal, so **no number of draws tells them apart** by counting "
+            f"{rules.noun}s."
         )
     else:
         st.markdown(
-            f"**About {counted(needed, 'draw')}** find this mistake 9 times in 10, at the "
+            f"**About {about(needed)} draws** find this mistake 9 times in 10, at the "
             f"{LEVEL:.0%} level. With {count:,} the test finds it "
             f"{_often(power(law, right, count))} of the time."
         )
@@ -146,10 +149,17 @@ def _table(samples: dict[str, _Drawn], rules: Drawable, count: int) -> dict[str,
         test = sample.test
         table[""].append(name)
         table["chi-square"].append(
-            "impossible token" if test.impossible else f"{test.statistic:.1f} ({test.freedom} df)"
+            f"impossible {rules.noun}"
+            if test.impossible
+            else f"{test.statistic:.1f} ({test.freedom} df)"
+            if test.freedom
+            else "too few draws"
         )
-        table["p-value"].append(_p_value(test.p_value))
-        table["the law is"].append("refuted" if test.fails else "not refuted")
+        untested = not test.freedom and not test.impossible
+        table["p-value"].append("none" if untested else _p_value(test.p_value))
+        table["the law is"].append(
+            "not tested" if untested else "refuted" if test.fails else "not refuted"
+        )
     if rules.kept:
         alpha = rules.kept[1]
         table["kept"] = [number(Fraction(sample.kept, count)) for sample in samples.values()]
@@ -163,6 +173,12 @@ def _p_value(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 else f"{value:.0e}" if value else "0"
 
 
+def about(count: int) -> str:
+    """A number of draws: three digits of it, for it is no more certain than that."""
+    size = 10 ** max(0, len(str(count)) - 3)
+    return f"{-(-count // size) * size:,}" if count < 10**15 else f"{float(count):.0e}"
+
+
 def _often(share: float) -> str:
     return "more than 99%" if share > 0.99 else f"{share:.0%}"
 
@@ -174,6 +190,8 @@ def _control(test: ChiSquare, needed: int, count: int) -> str:
     )
     if test.fails:
         return f"{begin} Here it does."
+    if not test.freedom:
+        return f"{begin} With {count:,} everything shares one bin, and there is no test at all."
     if count < needed:
         return f"{begin} Here it passes: with {count:,} draws this test could not tell."
     return f"{begin} Here it passes, by chance: another seed, or more draws."
@@ -189,8 +207,8 @@ def _by_acceptance(kept: tuple[Fraction, Fraction], needed: int | None) -> str:
         )
     text = (
         f"Acceptance alone, {number(faulty)} instead of {number(alpha)}, takes about "
-        f"{counted(by_share, 'draw')} to show that something is wrong"
+        f"{about(by_share)} draws to show that something is wrong"
     )
     if needed is None:
         return f"{text}; the tokens never do."
-    return f"{text}; the tokens take {needed:,}."
+    return f"{text}; the tokens take {about(needed)}."

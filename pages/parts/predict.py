@@ -36,6 +36,7 @@ class Question:
     lines : reference lines in the picture, such as ("p", values)
     top : the value at the upper end of a bar
     role : the role, and so the colour, of what is predicted
+    unit : what a bar measures
     none_allowed : the sentence for saying that there is nothing to predict, if one may say so
     texts : the p and q that it is about, for links to the gallery
     """
@@ -48,6 +49,7 @@ class Question:
     lines: tuple[tuple[str, Exact], ...] = ()
     top: Fraction = Fraction(1)
     role: charts.Role = "law"
+    unit: str = "probability"
     none_allowed: str = ""
     texts: Texts | None = None
 
@@ -127,7 +129,11 @@ def show_comparison(
     )
     _gallery(comparison, question.texts)
     if comparison.gaps is not None and comparison.truth is not None:
-        draw(charts.against_truth(comparison, question.labels, question.role, dark=dark()))
+        draw(
+            charts.against_truth(
+                comparison, question.labels, question.role, question.unit, dark=dark()
+            )
+        )
         assert comparison.prediction.values is not None
         assert comparison.distance is not None
         columns = {
@@ -186,8 +192,9 @@ def _after(question: Question, comparison: Comparison, inputs: dict[str, Exact])
 
 def signed(gap: Fraction) -> str:
     """A difference with its sign."""
-    text = number(gap)
-    return f"+{text}" if gap > 0 else text.replace("-", "−", 1) if gap < 0 else text
+    text = number(abs(gap))
+    sign = "+" if gap > 0 else "−" if gap < 0 else ""
+    return f"≈{sign}{text[1:]}" if text.startswith("≈") else f"{sign}{text}"
 
 
 def _verdict(question: Question, comparison: Comparison, total_name: str) -> str:
@@ -204,6 +211,10 @@ def _verdict(question: Question, comparison: Comparison, total_name: str) -> str
         return f"Not yet. {comparison.mistake.sentence}"
     assert values is not None
     assert truth is not None
+    if len(values) == 1:
+        gap = values[0] - truth[0]
+        side = "much" if gap > 0 else "little"
+        return f"Not yet: {number(abs(gap))} too {side}."
     if comparison.verdict == "wrong total":
         return (
             f"Not yet. These bars sum to {number(total(values))}; "

@@ -292,6 +292,26 @@ def test_power_is_that_of_the_test_with_its_pooled_bins():
         assert found == pytest.approx(power(actual, law, count), abs=0.04)
 
 
+@pytest.mark.parametrize("tiny", [1e-12, 1e-20, 1e-300])
+def test_rare_tokens_neither_promise_nor_break_the_test(tiny):
+    law = (tiny, 0.5, 0.5 - tiny)
+    actual = (0.2, 0.4, 0.4)
+    assert power(actual, law, 2) < 0.5  # everything shares a bin
+    needed = draws_needed(actual, law)
+    assert 100 < needed < 1000
+    assert share_of_failures(actual, law, needed) > 0.85
+    assert power(actual, law, 10**9) == 1.0
+    floor = (1e-5, 0.5, 0.49999)
+    assert share_of_failures(floor, law, 1000) < 0.05
+    assert power(floor, law, 1000) == pytest.approx(LEVEL, abs=0.002)
+
+
+def test_a_million_tokens_are_far_apart_long_before_scipy_gives_up():
+    for freedom in (1, 10, 10**6):
+        critical = stats.chi2.isf(LEVEL, freedom)
+        assert stats.norm.cdf((critical - freedom - 1e6) / math.sqrt(2 * freedom + 4e6)) < 1e-9
+
+
 def test_a_single_possible_token_is_never_accused():
     assert power((1.0,), (1.0,), 100) == 0
     assert not chi_square([100], (1.0,)).fails

@@ -970,7 +970,7 @@ def test_defaults_are_what_is_used():
         ("unmapped-draft", {"order": "0 1 2"}, "accepted is each of 0 to 3 once"),
         ("unmapped-draft", {"order": (0, 1, 2, 2)}, "accepted is each of 0 to 3 once"),
         ("unmapped-draft", {"order": (1, 2, 3, 4)}, "accepted is each of 0 to 3 once"),
-        ("unmapped-draft", {"order": "a b c d"}, "accepted is"),
+        ("unmapped-draft", {"order": "a b c d"}, "accepted are"),
         ("unmapped-draft", {"order": "0 1.5 2 3"}, "accepted are 0, 1, 2 and so on"),
         ("no-coin", {"top_k": 2}, "“no-coin” has no parameter “top_k”; accepted is none"),
         ("filtered-proposal", {"floor": 2}, "no parameter “floor”; accepted is top_k"),

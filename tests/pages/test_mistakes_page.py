@@ -138,7 +138,7 @@ def test_a_parameter_is_part_of_the_question():
     predict(lab, "0.593", "0.407", "0", "0")
     assert "Right" in lab.words
     for bad, words in (
-        ("two", "top_k (“two”): it cannot be read"),
+        ("two", "top_k (“two”): it is no whole number"),
         ("0", "top_k is 0"),
         ("1.5", "whole number"),
     ):
@@ -290,3 +290,43 @@ def test_a_link_opens_the_mistake_on_its_p_and_q():
 
 def test_an_unknown_mistake_is_the_first():
     assert page("no-such").at.selectbox(key="mistake").value == "resample-from-target"
+    lab = page("no-such")
+    assert "“no-such”, which is no mistake of the gallery" in lab.errors[0]
+    lab.choose("Mistake", "no-coin")
+    assert not lab.errors
+
+
+def test_a_link_carries_the_parameters():
+    lab = page("floor-residual", **THREE, floor="1/10")
+    lab.switch("Just inspect")
+    # max(p - q, 1/10) = (3, 1, 1)/10: 3/10 of the time (3, 1, 1)/5
+    (table,) = [t for t in lab.tables if "comes out" in t.columns]
+    assert list(table["comes out"]) == ["0.38", "0.36", "0.26"]
+    (code,) = [c.value for c in lab.at.code if "mistake=" in c.value]
+    assert "mistake=floor-residual&floor=1/10&" in code
+    lab = page("filtered-proposal", **THREE, top_k="-3")
+    assert any("top_k (“-3”): it is no whole number" in error for error in lab.errors)
+
+
+def test_what_cannot_be_tested_is_not_called_refuted_or_not():
+    lab = inspected("swapped-roles").number("Draws N", 9)
+    rows = result(lab)
+    assert {row["the law is"] for row in rows.values()} == {"not tested"}
+    assert "there is no test at all" in lab.words
+    assert "passes, by chance" not in lab.words
+
+
+def test_a_target_that_is_to_be_cut_has_its_own_words():
+    lab = inspected("unfiltered-target")
+    assert "does not have the law that was asked for" in lab.words
+    assert "Distance from the law that was asked for" in lab.metrics
+
+
+def test_a_distance_is_too_much_or_too_little():
+    lab = page(**THREE)
+    (radio,) = lab.at.radio
+    radio.set_value("distance")
+    lab.run()
+    assert "0.1 too much" in predict(lab, "0.25").words
+    lab.press("Try again")
+    assert "0.05 too little" in predict(lab, "0.1").words
