@@ -152,7 +152,8 @@ class StepMistake(Mistake):
         p, q : target and draft, shape (n,)
             As for `one_step`: exact in, exact out; floats in, floats out.
         **parameters
-            Those of the mistake, such as ``top_k=2``; without them the defaults are used.
+            Those of the mistake, such as ``top_k=2``, as values or texts; without any the defaults
+            are used.
 
         Returns
         -------
@@ -225,9 +226,17 @@ class BlockMistake(Mistake):
         length: int = 3,
         stop: str | None = None,
     ) -> Law:
-        """The law of the first `length` tokens, block after block; see `generated_law`."""
+        """The law of the first `length` tokens, block after block; see `generated_law`.
+
+        Where no stop token is given, the witness's is used if the models have it.
+        """
         return generated_law(
-            target, draft, draft_length=draft_length, length=length, stop=stop, rule=self.rule
+            target,
+            draft,
+            draft_length=draft_length,
+            length=length,
+            stop=self._stop(target, stop),
+            rule=self.rule,
         )
 
     def right(
@@ -240,7 +249,10 @@ class BlockMistake(Mistake):
         **_: object,
     ) -> Law:
         """The law that should come out: the target's own."""
-        return target_law(target, length=length, stop=stop)
+        return target_law(target, length=length, stop=self._stop(target, stop))
+
+    def _stop(self, target: ModelLike, given: str | None) -> str | None:
+        return self.stop if given is None and self.stop in target.tokens else given
 
 
 def variation(left: Sequence[Number], right: Sequence[Number]) -> Number:
