@@ -466,7 +466,7 @@ _OTHER_RIGHT_CODE = {
     "keep-testing": dedent("""\
         for i in range(K):
             x = drafts[i]
-            if rng.random() >= min(1, p[i][x] / q[i][x]):
+            if rng.random() >= p[i][x] / q[i][x]:
                 drafts[i:] = [replacement(i)]
                 break
         """),
@@ -914,8 +914,9 @@ _BLOCK_MISTAKES = (
         dedent("""\
             for i in range(K):
                 x = drafts[i]
-                if rng.random() >= min(1, p[i][x] / q[i][x]):
-                    drafts[i] = replacement(i)  # ← no break
+                if rng.random() >= p[i][x] / q[i][x]:
+                    drafts[i] = replacement(i)
+                    # ← no break
             """),
         _two_tokens(),
     ),

@@ -431,10 +431,8 @@ def _details(case: Case) -> None:
         st.header("What comes out")
         distance, kept, alpha = st.columns(3)
         wanted = isinstance(case.mistake, StepMistake) and case.mistake.wanted is not None
-        name = "that was asked for" if wanted else "p"
-        distance.metric(
-            f"Distance from {'the law ' if wanted else ''}{name}", number(found.distance)
-        )
+        name = "cut p" if wanted else "p"
+        distance.metric(f"Distance from {'the ' if wanted else ''}{name}", number(found.distance))
         kept.metric("It keeps", number(found.law.acceptance))
         alpha.metric("α, the right rule keeps", number(found.right.acceptance))
         pieces = {"kept": found.law.kept, "replacement": found.law.replaced}
@@ -476,10 +474,11 @@ def _details(case: Case) -> None:
 
 def _verdict(case: Case, name: str) -> str:
     verdict = case.mistake.verdict
+    asked = "" if name == "p" else ", which was asked for"
     if verdict != "biased":
         return f"**{verdict.capitalize()}.** {VERDICTS[verdict]}"
     if case.distance:
-        return f"**Biased.** Its output does not have the law {name}."
+        return f"**Biased.** Its output does not have the law {name}{asked}."
     return "**Biased**, but not on this p and q: the law is exactly right here."
 
 

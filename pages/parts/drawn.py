@@ -153,7 +153,7 @@ def _table(samples: dict[str, _Drawn], rules: Drawable, count: int) -> dict[str,
             if test.impossible
             else f"{test.statistic:.1f} ({test.freedom} df)"
             if test.freedom
-            else "too few draws"
+            else "a single bin"
         )
         untested = not test.freedom and not test.impossible
         table["p-value"].append("none" if untested else _p_value(test.p_value))
@@ -191,7 +191,7 @@ def _control(test: ChiSquare, needed: int, count: int) -> str:
     if test.fails:
         return f"{begin} Here it does."
     if not test.freedom:
-        return f"{begin} With {count:,} everything shares one bin, and there is no test at all."
+        return f"{begin} With {count:,} all draws share one bin, and there is no test at all."
     if count < needed:
         return f"{begin} Here it passes: with {count:,} draws this test could not tell."
     return f"{begin} Here it passes, by chance: another seed, or more draws."

@@ -170,7 +170,7 @@ def test_every_mistake_of_a_step_can_be_inspected(slug):
         lab.press("Show it on its witness")
     assert shows_truth(lab)
     assert mistake.verdict.capitalize() in lab.words
-    off = lab.metrics.get("Distance from p", lab.metrics.get("Distance from what was asked for"))
+    off = lab.metrics.get("Distance from p", lab.metrics.get("Distance from the cut p"))
     assert (off != "0") == (mistake.verdict == "biased")
 
 
@@ -318,8 +318,8 @@ def test_what_cannot_be_tested_is_not_called_refuted_or_not():
 
 def test_a_target_that_is_to_be_cut_has_its_own_words():
     lab = inspected("unfiltered-target")
-    assert "does not have the law that was asked for" in lab.words
-    assert "Distance from the law that was asked for" in lab.metrics
+    assert "does not have the law cut p, which was asked for" in lab.words
+    assert "Distance from the cut p" in lab.metrics
 
 
 def test_a_distance_is_too_much_or_too_little():
