@@ -366,7 +366,8 @@ def error_by_distance(
     curves : mapping of str to sequence of Point
         Type → its points, from far to near; every distance within the range of floats.
     here : Fraction
-        The distance of the pair at hand, which is marked where the picture reaches it.
+        The distance of the pair at hand, to which the axis reaches; without a mark where that
+        would leave the curve too little room.
     """
     legend = tuple(
         Sign(name, line=colour, dashed=dash is not None)
@@ -376,8 +377,10 @@ def error_by_distance(
     for kind, curve in curves.items():
         distances = [float(point.distance) for point in curve]
         errors = [float(error) for point in curve for error in point.errors if error]
-        near, far = _decades(distances)
-        seen = 10.0**near <= float(here) <= 10.0**far
+        near, far = _decades([*distances, float(here)])
+        seen = far - near <= _MOST_DECADES
+        if not seen:
+            near, far = _decades(distances)
         low, high = _decades([*errors, 1.0])
         pictures[kind] = Picture(
             _errors((near, far), (low, high), dark),
@@ -386,6 +389,15 @@ def error_by_distance(
             legend,
         )
     return pictures
+
+
+_MOST_DECADES = 40
+"""The widest axis of distances; float64's own curve takes half of it."""
+
+
+def marked(picture: Picture) -> bool:
+    """Whether a picture of `error_by_distance` marks the pair at hand."""
+    return "this pair" in picture.data["series"].to_pylist()
 
 
 def _decades(values: Sequence[float]) -> tuple[int, int]:

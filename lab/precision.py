@@ -26,7 +26,7 @@ from lab.figures import fine
 from lab.step import ExactStep
 from lab.vectors import Exact, total
 
-Type = Literal["float64", "float32", "bfloat16", "float16"]
+Type = Literal["float16", "bfloat16", "float32", "float64"]
 Array = npt.NDArray[Any]
 
 U_BITS = 24
@@ -64,10 +64,10 @@ class Format:
 
 
 FORMATS: dict[Type, Format] = {
-    "float64": Format(53, -1022, 1023, np.dtype(np.float64)),
-    "float32": Format(24, -126, 127, np.dtype(np.float32)),
-    "bfloat16": Format(8, -126, 127, np.dtype(ml_dtypes.bfloat16)),
     "float16": Format(11, -14, 15, np.dtype(np.float16)),
+    "bfloat16": Format(8, -126, 127, np.dtype(ml_dtypes.bfloat16)),
+    "float32": Format(24, -126, 127, np.dtype(np.float32)),
+    "float64": Format(53, -1022, 1023, np.dtype(np.float64)),
 }
 TYPES: tuple[Type, ...] = tuple(FORMATS)
 
@@ -155,11 +155,7 @@ class Case:
 
 
 _ALL = (
-    Case(
-        "consistent",
-        "Some stored p exceeds q and some stored q exceeds p; or p = q, and they are stored as "
-        "equals.",
-    ),
+    Case("consistent", "Some stored p exceeds q, and some stored q exceeds p."),
     Case(
         "residual lost in storage",
         "p and q differ, and became equal when they were stored. Nothing is rejected any more "
@@ -187,14 +183,23 @@ _ALL = (
     ),
 )
 CASES: dict[CaseName, Case] = {case.name: case for case in _ALL}
+_EQUAL = Case("consistent", "p = q, and they are stored as equals.")
 
 
 @dataclass(frozen=True)
 class Lead:
-    """One thing to look at in an investigation, why, and what it shows for this pair and type."""
+    """One thing to look at in an investigation.
+
+    Attributes
+    ----------
+    why : why to look at it
+    applies : whether it shows anything for this pair and type; else it is ruled out
+    finding : what it shows; where it is ruled out, by what
+    """
 
     what: str
     why: str
+    applies: bool
     finding: str
 
 
@@ -328,8 +333,20 @@ class InPrecision:
             name = "residual lost in storage"
         else:
             name = "consistent"
-        negative = min(self.in_type.complement, self.in_float64.complement) < 0
-        return (CASES[name], *([CASES["negative 1 − Σ min"]] if negative else []))
+        equal = name == "consistent" and not self.has_residual
+        first = _EQUAL if equal else CASES[name]
+        return (first, *([CASES["negative 1 − Σ min"]] if self.negative else []))
+
+    @property
+    def negative(self) -> str:
+        """In which type 1 − Σ min is below 0 when added there, and by how much; else empty."""
+        adders = {self.kind: self.in_type, "float64": self.in_float64}
+        values = {adder: sums.complement for adder, sums in adders.items()}
+        below = [f"{fine(v)} added in {adder}" for adder, v in values.items() if v < 0]
+        others = [f"{fine(v)} added in {adder}" for adder, v in values.items() if v >= 0]
+        if not below:
+            return ""
+        return " and ".join(below) + (f", but {others[0]}" if others else "")
 
     @cached_property
     def leads(self) -> tuple[Lead, ...]:
@@ -338,6 +355,14 @@ class InPrecision:
         one = 1 - coin_passes(Fraction(1), kind)
         tiny = Fraction(2) ** self.format.lowest
         low = sum(0 < v < tiny for v in (*self.target, *self.draft))
+        gone = " and ".join(f"{len(v):,} of {name}" for name, v in (("p", p), ("q", q)) if v)
+        flushed = [f"{gone} became 0"] if gone else []
+        if low:
+            entries = "stored entry is" if low == 1 else "stored entries are"
+            flushed.append(f"{low:,} {entries} below the normal numbers")
+        moved = self.target_total != 1 or self.draft_total != 1
+        added = (self.in_type.target, self.in_type.draft, self.in_type.acceptance)
+        right = (self.target_total, self.draft_total, total(self.accepted))
         sums = "; in float64 ".join(
             f"p gives {fine(s.target)}, q {fine(s.draft)} and 1 − Σ min {fine(s.complement)}"
             for s in (self.in_type, self.in_float64)[: 1 if kind == "float64" else 2]
@@ -345,34 +370,46 @@ class InPrecision:
         return (
             Lead(
                 "Unequal totals",
-                "Vectors with one total that differ exceed each other somewhere.",
+                "Where p and q have the same sum and differ, p is larger at some token and q at "
+                "another. With different sums, only one of them may ever be the larger.",
+                self.target_total != self.draft_total,
                 f"stored p sums to {fine(self.target_total)}, stored q to "
                 f"{fine(self.draft_total)}; p − q is "
-                f"{fine(self.target_total - self.draft_total)}.",
+                f"{fine(self.target_total - self.draft_total)}"
+                if self.target_total != self.draft_total
+                else "stored p and q have the same sum",
             ),
             Lead(
                 "Separate normalising",
                 "p and q, divided each by its own rounded sum, share no total any more. Here both "
                 "sum to exactly 1 before they are stored.",
+                moved,
                 f"storing moved the total of p by {fine(self.target_total - 1)}, that of q by "
-                f"{fine(self.draft_total - 1)}.",
+                f"{fine(self.draft_total - 1)}"
+                if moved
+                else "storing moved neither sum",
             ),
             Lead(
                 "Flush to zero",
                 "An entry that became 0 is missing in the total; some hardware also puts 0 for "
                 "what is below the normal numbers.",
-                f"{len(p):,} of p and {len(q):,} of q became 0; {low:,} below the normal numbers.",
+                bool(flushed),
+                "; ".join(flushed) or "nothing became 0 or is below the normal numbers",
             ),
             Lead(
                 "A sum in low precision",
                 "A running sum loses what is small beside it.",
-                f"added in {kind}, {sums}.",
+                added != right,
+                f"added in {kind}, {sums}" if added != right else "it loses nothing",
             ),
             Lead(
                 "A uniform number that rounds to 1",
                 "Then u < 1 fails, and a token is rejected although p = q: a rejection without a "
                 "residual.",
-                f"u of {U_BITS} random bits becomes 1 with probability {fine(one)}.",
+                one > 0,
+                f"u of {U_BITS} random bits becomes 1 with probability {fine(one)}"
+                if one
+                else f"u of {U_BITS} random bits never becomes 1",
             ),
         )
 
@@ -494,7 +531,7 @@ def in_precision(step: ExactStep, kind: Type) -> InPrecision:
     ----------
     step : ExactStep
         Made by `one_step` from exact vectors.
-    kind : "float64", "float32", "bfloat16" or "float16"
+    kind : "float16", "bfloat16", "float32" or "float64"
 
     Returns
     -------

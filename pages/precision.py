@@ -18,6 +18,7 @@ from lab.precision import (
     CASES,
     FORMULAS,
     TYPES,
+    Identity,
     InPrecision,
     Sums,
     Tolerance,
@@ -199,26 +200,54 @@ def _margin(found: InPrecision) -> str:
 def _cases(types: dict[Type, InPrecision]) -> None:
     """The case of each type, and for those that ask for it what to look at."""
     st.header("What became of the pair")
-    for case in CASES.values():
+    said = [case for found in types.values() for case in found.cases]
+    for case in sorted(dict.fromkeys(said), key=lambda case: list(CASES).index(case.name)):
         names = [kind for kind, found in types.items() if case in found.cases]
-        if names:
-            text = f"**{', '.join(names)}: {case.name}.** {case.sentence}"
-            (st.warning if case.investigate else st.info)(text)
+        text = f"**{', '.join(names)}: {case.name}.** {case.sentence}"
+        if case.name == "negative 1 − Σ min":
+            text += "\n" + "\n".join(f"- {kind}: {types[kind].negative}." for kind in names)
+        (st.warning if case.investigate else st.info)(text)
+    st.markdown(_totals(types))
     suspects = {
         kind: found for kind, found in types.items() if any(c.investigate for c in found.cases)
     }
     if suspects:
         st.subheader("To investigate")
-        leads = zip(*(found.leads for found in suspects.values()), strict=True)
-        for row in leads:
-            findings = "\n".join(
-                f"- {kind}: {lead.finding}" for kind, lead in zip(suspects, row, strict=True)
-            )
-            st.markdown(f"**{row[0].what}.** {row[0].why}\n{findings}")
+        ruled_out = []
+        for row in zip(*(found.leads for found in suspects.values()), strict=True):
+            kinds = [(kind, lead) for kind, lead in zip(suspects, row, strict=True)]
+            findings = [f"- {kind}: {lead.finding}." for kind, lead in kinds if lead.applies]
+            if findings:
+                st.markdown("\n".join([f"**{row[0].what}.** {row[0].why}", *findings]))
+            without = {kind: lead.finding for kind, lead in kinds if not lead.applies}
+            if without:
+                where = "" if len(without) == len(suspects) else f" in {', '.join(without)}"
+                why = next(iter(without.values()))
+                ruled_out.append(f"{row[0].what.lower()}{where} ({why})")
+        if ruled_out:
+            st.markdown(f"**Ruled out here:** {'; '.join(ruled_out)}.")
         st.caption("Nothing is patched here: no floor, no uniform vector, no negative set to 0.")
 
 
+def _totals(types: dict[Type, InPrecision]) -> str:
+    """Where the totals of what is stored are not 1. No case says so: it compares entries."""
+    sums = {kind: (found.target_total, found.draft_total) for kind, found in types.items()}
+    off = [
+        f"{kind} {size(p)}" if p == q else f"{kind} p {size(p)}, q {size(q)}"
+        for kind, (p, q) in sums.items()
+        if p != 1 or q != 1
+    ]
+    if not off:
+        return "The stored p and q sum to 1 in each type."
+    return (
+        "A case compares entries, and says nothing of totals. These stored p and q do not sum to "
+        f"1: {'; '.join(off)}."
+    )
+
+
 def _details(scenario: Scenario, types: dict[Type, InPrecision]) -> None:
+    if not st.session_state.get(state.FRACTIONS):  # fractions are long, and have no exponent
+        st.html(_WHOLE)
     st.header("Four types beside exact")
     st.toggle(
         "Exact fractions",
@@ -237,6 +266,15 @@ def _details(scenario: Scenario, types: dict[Type, InPrecision]) -> None:
         "== it either does or does not, and no tolerance enters."
     )
     st.table(_identities(scenario.step, types), hide_index=True, border="horizontal")
+    without = [
+        *(["exact"] if scenario.step.residual is None else []),
+        *(kind for kind, found in types.items() if not found.has_residual),
+    ]
+    if without:
+        st.caption(
+            f"No r: {', '.join(without)}. No p exceeds q there, so that min(p, q) alone is p, and "
+            "the last equation holds without a correction."
+        )
     st.header("Tolerance: type, size, why")
     st.markdown(
         "Where a type misses the exact number, it does so by no more than a size that has a "
@@ -244,11 +282,18 @@ def _details(scenario: Scenario, types: dict[Type, InPrecision]) -> None:
         "numbers at 1, η its smallest number, n the number of tokens."
     )
     st.table(_tolerances(types), hide_index=True, border="horizontal")
+    unbound = _unbound(types)
+    if unbound:
+        st.caption(unbound)
     st.markdown("\n".join(f"- **{row.what}:** {row.why}." for row in types[ASKED].tolerances))
     _curves(scenario.step)
     _stored(scenario, types)
     _coins()
     _mixed(scenario.step)
+
+
+_WHOLE = "<style>[data-testid=stTable] td:not(:first-child) p {white-space: nowrap}</style>"
+"""Keeps a number together, which a browser would break behind the minus of its exponent."""
 
 
 def _by_type(column: Callable[[Type], list[str]]) -> dict[str, list[str]]:
@@ -305,27 +350,48 @@ def _cell(value: Fraction | None) -> str:
 def _identities(step: ExactStep, types: dict[Type, InPrecision]) -> dict[str, list[str]]:
     right = exact_identities(step)
 
-    def held(of: int, count: int) -> str:
-        if of == 1:
-            return "holds" if count else "fails"
-        return f"{'holds' if count == of else 'fails'}: {count:,} of {of:,} tokens"
+    def cells(identities: tuple[Identity, ...], *, residual: bool) -> list[str]:
+        *sums, last = identities
+        holds = "holds" if last.held == last.of else "fails"
+        return [
+            *("holds" if identity.held else "fails" for identity in sums),
+            f"{'' if residual else 'no r, '}{holds}: {last.held:,} of {last.of:,}",
+        ]
 
     return {
-        "equation": [identity.what for identity in right],
-        "exact": [held(i.of, i.held) for i in right],
-        **_by_type(lambda kind: [held(i.of, i.held) for i in types[kind].identities]),
+        "equation": [*(i.what for i in right[:-1]), f"{right[-1].what}, at each token"],
+        "exact": cells(right, residual=step.residual is not None),
+        **_by_type(lambda kind: cells(types[kind].identities, residual=types[kind].has_residual)),
     }
 
 
 def _tolerances(types: dict[Type, InPrecision]) -> dict[str, list[str]]:
     def cell(tolerance: Tolerance) -> str:
         bound = ", no bound" if tolerance.size is None else f" ≤ {size(tolerance.size)}"
-        return f"{_cell(tolerance.measured)}{bound}"
+        return f"{'no r' if tolerance.measured is None else size(tolerance.measured)}{bound}"
 
     return {
         "error of": [row.what for row in types[ASKED].tolerances],
         **_by_type(lambda kind: [cell(row) for row in types[kind].tolerances]),
     }
+
+
+def _unbound(types: dict[Type, InPrecision]) -> str:
+    """Why a type promises nothing, where one does not."""
+    z = types[ASKED].exact.rejection
+    lines = []
+    sums = [kind for kind, found in types.items() if found.tolerances[2].size is None]
+    if sums:
+        lines.append(f"sums in {', '.join(sums)}, where n·u is not below 1")
+    r = [kind for kind, found in types.items() if found.tolerances[-1].size is None]
+    if r and z:
+        lines.append(
+            f"r in {', '.join(r)}, where the error that Z may have is about as large as Z itself, "
+            f"{size(z)}, or larger"
+        )
+    elif r:
+        lines.append("r, as Z is 0 and nothing is rejected")
+    return f"No bound, so that nothing is promised: {'; '.join(lines)}." if lines else ""
 
 
 def _curves(step: ExactStep) -> None:
@@ -341,7 +407,9 @@ def _curves(step: ExactStep) -> None:
     signs = ", ".join(f"{sign} {how}" for how, (_, sign) in charts.BREAK_SHAPES.items())
     st.markdown(
         "The same p with q ever nearer to it, on the straight line from this q to p and beyond "
-        "this q: q at half the distance, at a quarter, and so on. Sums are added in the type."
+        "this q: q at half the distance, at a quarter, and so on. Sums are added in the type.\n\n"
+        f"Where a formula breaks, its mark says how: {signs}. Dotted: an error as large as Z. On "
+        "the lower edge: no error at all."
     )
     pictures = charts.error_by_distance(curves, step.rejection, dark=dark())
     for start in range(0, len(TYPES), 2):  # rows of two, so that a phone keeps their order
@@ -350,9 +418,13 @@ def _curves(step: ExactStep) -> None:
                 st.subheader(kind)
                 draw(pictures[kind])
     st.caption(
-        f"Broken: {signs}. Dotted: an error as large as Z. On the lower edge: no error at all. "
         "On the whole, each halving of the distance doubles the error, until nothing of Z is left."
     )
+    beyond = [k for k, picture in pictures.items() if not charts.marked(picture)]
+    if beyond:
+        st.caption(
+            f"This pair, at {size(step.rejection)}, is too near for a mark in {', '.join(beyond)}."
+        )
 
 
 def _stored(scenario: Scenario, types: dict[Type, InPrecision]) -> None:
@@ -372,10 +444,12 @@ def _stored(scenario: Scenario, types: dict[Type, InPrecision]) -> None:
         "r in the type": found.in_float64.residual or none,
         "exact r": step.residual or none,
     }
-    table = {"token": list(map(literal, group_labels(scenario.tokens, groups)))}
+    table = {
+        "token": list(map(literal, group_labels(scenario.tokens, groups))),
+        "stored": [_compared(found, group[0]) if len(group) == 1 else "" for group in groups],
+    }
     for name, vector in columns.items():
         table[name] = list(map(_digits, together(vector, groups)))
-    table["stored"] = [_compared(found, group[0]) if len(group) == 1 else "" for group in groups]
     for name, missing in (
         ("r in the type", found.in_float64.residual is None),
         ("exact r", step.residual is None),
@@ -422,8 +496,10 @@ def _coins() -> None:
     one, none = Fraction(1), Fraction()
     st.table(
         {
-            "test": ["u < 1 rejects, although p = q", "u <= 0 keeps a token with p = 0"],
-            "because": ["u became 1", "u is 0, or became 0"],
+            "test": [
+                "u < 1 rejects, although p = q: u became 1",
+                "u <= 0 keeps a token with p = 0: u is 0, or became 0",
+            ],
             "exact u": [size(none), size(Fraction(1, 2**bits))],
             **_by_type(
                 lambda kind: [

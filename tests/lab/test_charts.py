@@ -21,6 +21,7 @@ from lab.charts import (
     error_by_distance,
     law,
     ledger,
+    marked,
     reconstruction,
     residual,
 )
@@ -621,12 +622,25 @@ def test_an_error_of_0_stands_on_the_lower_edge():
     assert (first["off"], first["error"], first["how"]) == ("0", low, "not broken")
 
 
-def test_a_pair_beyond_the_picture_has_no_mark():
+def test_the_axis_reaches_to_the_pair_even_where_the_curve_has_ended():
     step = one_step(["0.2", "0.5", "0.3"], ["0.2000001", "0.4999999", "0.3"])
-    curves = {kind: error_curve(step, kind) for kind in ("float64", "float16")}
-    wide, narrow = error_by_distance(curves, step.rejection).values()
-    assert error_rows(wide, "this pair")
-    assert not error_rows(narrow, "this pair")
+    curve = error_curve(step, "float16")
+    assert min(point.distance for point in curve) > 10 * step.rejection
+    (picture,) = error_by_distance({"float16": curve}, step.rejection).values()
+    (here,) = error_rows(picture, "this pair")
+    (x,) = {json.dumps(c["scale"]["domain"]) for c in channels(picture.spec, "x") if "scale" in c}
+    assert json.loads(x)[0] <= here["distance"] == 1e-7
+    assert marked(picture)
+
+
+def test_a_pair_far_beyond_the_curve_leaves_it_its_room():
+    step = one_step(["0.5", "0.5"], [f"0.5{'0' * 49}1", f"0.4{'9' * 50}"])
+    (picture,) = error_by_distance(
+        {"float16": error_curve(step, "float16")}, step.rejection
+    ).values()
+    (x,) = {json.dumps(c["scale"]["domain"]) for c in channels(picture.spec, "x") if "scale" in c}
+    assert json.loads(x)[0] > 1e-10
+    assert not marked(picture)
 
 
 def test_the_curve_in_words():

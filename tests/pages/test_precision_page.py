@@ -153,23 +153,44 @@ def test_the_worked_example_in_numbers():
     brain = column(numbers, "bfloat16")
     assert brain["Σ p of what is stored"] == "≈1 + 9.77e-4"
     assert brain["Σ p, added in the type"] == "1"
-    assert set(identities["exact"]) == {"holds", "holds: 3 of 3 tokens"}
-    assert list(identities["float16"])[3:] == ["fails", "holds: 3 of 3 tokens"]
+    assert set(identities["exact"]) == {"holds", "holds: 3 of 3"}
+    assert list(identities["float16"])[3:] == ["fails", "holds: 3 of 3"]
     assert column(tolerances, "float16")["Σ p, Σ q of what is stored"].startswith("0 ≤ ≈4.88e-4")
-    assert "float64, float32, bfloat16, float16: consistent." in lab.words
-    assert "To investigate" not in lab.words
+    (box,) = lab.at.info
+    assert box.value == (
+        "**float16, bfloat16, float32, float64: consistent.** Some stored p exceeds q, and some "
+        "stored q exceeds p."
+    )
+    for absent in ("To investigate", "Ruled out", "No r: ", "No bound, "):
+        assert absent not in lab.words
+
+
+def test_the_type_that_is_asked_about_comes_first():
+    assert TYPES == ("float16", "bfloat16", "float32", "float64")  # as they are named in words
+    numbers, identities, tolerances, stored, coins, mixed = page().switch("Just inspect").tables
+    for table in (numbers, identities, coins):
+        assert list(table.columns)[1:3] in (["exact", "float16"], ["exact u", "float16"])
+    assert list(tolerances.columns)[1:] == list(mixed.columns)[1:] == list(TYPES)
+    assert list(stored.columns)[:2] == ["token", "stored"]
 
 
 def test_an_investigation_says_what_to_look_at():
     lab = inspected("Thirds and decimals")
     words = lab.words
-    assert "float64, float32: consistent." in words
+    assert "float32, float64: consistent." in words
     assert "bfloat16: residual lost in storage." in words
     assert "float16: rejection possible but residual empty." in words
     assert "bfloat16: negative 1 − Σ min." in words
-    for lead in ("Unequal totals", "Separate normalising", "Flush to zero",
-                 "A sum in low precision", "A uniform number that rounds to 1"):  # fmt: skip
+    assert "- bfloat16: ≈−1.95e-3 added in float64, but 0 added in bfloat16." in words
+    for lead in ("Unequal totals", "Separate normalising", "A sum in low precision",
+                 "A uniform number that rounds to 1"):  # fmt: skip
         assert f"{lead}." in words
+    for absent in ("Flush to zero.", "bfloat16: stored p", "p − q is 0", "probability 0"):
+        assert absent not in words
+    assert (
+        "Ruled out here: unequal totals in bfloat16 (stored p and q have the same sum); flush to "
+        "zero (nothing became 0 or is below the normal numbers)."
+    ) in words.replace("**", "")
     assert "float16: stored p sums to ≈1 − 2.44e-4, stored q to 1; p − q is ≈−2.44e-4." in words
     assert "float32: stored p" not in words  # nothing to investigate there
     assert "no floor, no uniform vector" in words
@@ -178,7 +199,12 @@ def test_an_investigation_says_what_to_look_at():
 
 def test_no_residual_is_said_in_words():
     lab = inspected("The same twice")
-    numbers, *_, stored, _, mixed = lab.tables
+    numbers, identities, tolerances, stored, _, mixed = lab.tables
+    assert lab.at.info[0].value.endswith("p = q, and they are stored as equals.")
+    assert set(identities.iloc[-1][1:]) == {"no r, holds: 3 of 3"}
+    assert "No r: exact, float16, bfloat16, float32, float64." in lab.words
+    assert set(tolerances.iloc[-1][1:]) == {"no r, no bound"}
+    assert "so that nothing is promised: r, as Z is 0 and nothing is rejected." in lab.words
     assert column(numbers, "exact")["magnification 1/Z"] == "none"
     assert set(numbers.loc[numbers["number"].str.startswith("r, "), "float16"]) == {"none"}
     assert set(stored["r in the type"]) == set(stored["exact r"]) == {"none"}
@@ -186,6 +212,41 @@ def test_no_residual_is_said_in_words():
     assert not lab.charts
     assert "p = q is at no distance" in lab.words
     assert "Z is 0, and stays 0" in commit(lab.switch("Just inspect", False), "No").words
+
+
+def test_totals_are_seen_whatever_the_case():
+    # In bfloat16 no case is named: entries agree, and the sum is below 1.
+    words = inspected("The same twice").words
+    assert (
+        "These stored p and q do not sum to 1: float16 ≈1 + 1.22e-4; bfloat16 ≈1 − 1.46e-3; "
+        in (words)
+    )
+    words = inspected("Thirds and decimals").words
+    assert "float16 p ≈1 − 2.44e-4, q 1; bfloat16 ≈1 + 1.95e-3; " in words
+    dyadic = page().type(p="1/2, 1/4, 1/4", q="1/4, 1/2, 1/4").switch("Just inspect")
+    assert "The stored p and q sum to 1 in each type." in dyadic.words
+
+
+def test_what_has_no_bound_says_why():
+    lab = inspected("A nearly sure token")
+    last = lab.tables[2].iloc[-1]
+    assert list(last[1:3]) == ["0, no bound"] * 2
+    assert (
+        "No bound, so that nothing is promised: r in float16, bfloat16, where the error that Z may "
+        "have is about as large as Z itself, 5e-5, or larger."
+    ) in lab.words
+    p = "0.5 " + "0.001 " * 500  # u of bfloat16 is 1/256
+    lab = page(p=p, q=p).switch("Just inspect")
+    assert "sums in bfloat16, where n·u is not below 1; r, as Z is 0" in lab.words
+
+
+def test_numbers_keep_together_unless_they_are_fractions():
+    def kept(lab: Lab) -> bool:
+        return any("stTable" in element.proto.body for element in lab.at.get("html"))
+
+    lab = page().switch("Just inspect")
+    assert kept(lab)
+    assert not kept(lab.switch("Exact fractions"))
 
 
 def test_what_is_stored_can_be_read_and_told_apart():
@@ -226,6 +287,7 @@ def test_one_picture_a_type_with_words():
     for kind, chart in zip(TYPES, lab.charts, strict=True):
         assert chart.alt.startswith(f"Relative error of Z in {kind}")
         assert "breaks first at" in chart.alt
+        assert "its mark says how: ◆ gives 0, ▼ gives less than 0, ✚" in lab.words
         (data,) = [dataset.data.data for dataset in chart.datasets] or [chart.data.data]
         rows = pa.ipc.open_stream(data).read_all().to_pylist()
         assert {row["series"] for row in rows} >= {"Σ max(p − q, 0)", "1 − Σ min(p, q)"}
