@@ -38,6 +38,7 @@ _OUTPUTS = {
 _Named = tuple[str, Sequence[Any], str | None]
 
 
+@lru_cache(maxsize=32)  # a page asks at every rerun
 def named_laws(step: ExactStep, quantity: Quantity, groups: Groups) -> tuple[NamedLaw, ...]:
     """The wrong laws to recognise in a prediction of `quantity`, the likeliest first.
 

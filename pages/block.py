@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from urllib.parse import urlencode
 
 import numpy as np
@@ -14,13 +12,8 @@ import streamlit as st
 from lab import charts
 from lab.block import (
     BlockLaw,
-    Law,
-    TooLargeError,
-    block_law,
     block_verification_law,
     distance,
-    generated_law,
-    target_law,
 )
 from lab.draws import draw_blocks
 from lab.errors import LabError
@@ -30,11 +23,12 @@ from lab.scenario import format_tokens
 from lab.step import exact_step
 from lab.tables import law_csv
 from lab.vectors import Exact
-from lab.worth import ConstantRate, best_draft_length, emitted_per_call, speedups
+from lab.worth import ConstantRate, best_draft_length, speedups
 from pages.parts import state
 from pages.parts.export import page_address, show_link
 from pages.parts.glossary import glossary
 from pages.parts.head import head
+from pages.parts.laws import emitted_of, generated_of, law_of
 from pages.parts.pair import block_settings, drafts_field, length_field, pair_entry
 from pages.parts.predict import Question, dark, draw, just_inspect, predicted, show_comparison
 from pages.parts.walk import walk
@@ -81,7 +75,7 @@ def main() -> None:
         if view == VIEWS[1]:
             walk(pair, drafts, seed)
             return
-        law = _law(pair, drafts)
+        law = law_of(pair, drafts)
         if isinstance(law, str):
             st.info(literal(law))
             _draws(pair, drafts, seed)
@@ -170,16 +164,6 @@ def _predict(pair: Pair, law: BlockLaw) -> bool:
 # Inspect ----------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=32)
-def _law(pair: Pair, drafts: int) -> BlockLaw | str:
-    """The law of one block, or why there is none."""
-    target, draft = pair.models()
-    try:
-        return block_law(target, draft, draft_length=drafts, stop=pair.stop)
-    except TooLargeError as fault:
-        return str(fault)
-
-
 def _counts(law: BlockLaw, *, draw_bars: bool) -> None:
     st.header("Accepted drafts")
     if draw_bars:
@@ -205,36 +189,6 @@ def _counts(law: BlockLaw, *, draw_bars: bool) -> None:
     )
 
 
-@dataclass(frozen=True)
-class _Generated:
-    """The generated law beside the target's, and a faulty one; or why there is none."""
-
-    generated: Law
-    target: Law
-    faulty: Law | str
-
-
-@lru_cache(maxsize=32)
-def _generated(pair: Pair, drafts: int, length: int) -> _Generated | str:
-    target, draft = pair.models()
-    try:
-        right = generated_law(target, draft, draft_length=drafts, length=length, stop=pair.stop)
-    except TooLargeError as fault:
-        return str(fault)
-    try:
-        faulty: Law | str = generated_law(
-            target,
-            draft,
-            draft_length=drafts,
-            length=length,
-            stop=pair.stop,
-            rule="keep-testing",
-        )
-    except TooLargeError as fault:
-        faulty = str(fault)
-    return _Generated(right, target_law(target, length=length, stop=pair.stop), faulty)
-
-
 def _details(pair: Pair, law: BlockLaw, length: int, cost: str) -> None:
     left, right = st.columns(2, gap="large")
     with left:
@@ -251,7 +205,7 @@ def _details(pair: Pair, law: BlockLaw, length: int, cost: str) -> None:
 
 
 def _block_after_block(pair: Pair, drafts: int, length: int) -> None:
-    laws = _generated(pair, drafts, length)
+    laws = generated_of(pair, drafts, length)
     if isinstance(laws, str):
         st.info(literal(laws))
         return
@@ -304,9 +258,7 @@ def _listed(laws: Mapping[str, Mapping[tuple[str, ...], Fraction]], name: str) -
 def _worth(pair: Pair, law: BlockLaw, cost: str) -> None:
     """Expected emitted tokens and speed-up against K, for three ways of counting."""
     target, draft = pair.models()
-    options = {"longest": MOST_DRAFTS, "stop": pair.stop}
-    exact = emitted_per_call(target, draft, **options)  # type: ignore[arg-type]
-    joint = emitted_per_call(target, draft, rule="block-verification", **options)  # type: ignore[arg-type]
+    exact, joint = emitted_of(pair, "token-by-token"), emitted_of(pair, "block-verification")
     rate = exact_step(target(()), draft(())).acceptance
     constant: Exact = tuple(ConstantRate(rate, k).expected_emitted for k in range(MOST_DRAFTS + 1))
     factors = speedups(exact, cost)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from lab import charts
-from lab.block import TooLargeError
 from lab.errors import LabError
-from lab.evidence import draws_needed
 from lab.feedback import MOST_TOKENS, named_laws
 from lab.groups import group_labels, leading, together
 from lab.mistakes import (
@@ -23,8 +20,6 @@ from lab.mistakes import (
     Parameter,
     Shown,
     StepMistake,
-    shown,
-    shown_on,
 )
 from lab.pairs import PAIRS, BlockLink, Pair
 from lab.prediction import NamedLaw, compare
@@ -36,6 +31,7 @@ from pages.parts.entry import scenario_entry
 from pages.parts.export import page_address, share_link, show_link
 from pages.parts.glossary import glossary
 from pages.parts.head import head
+from pages.parts.laws import block_mistake_of, mistake_on, mistakes_on
 from pages.parts.pair import block_settings, drafts_field, length_field, pair_entry
 from pages.parts.predict import (
     Question,
@@ -234,7 +230,7 @@ def _of_step(mistake: StepMistake, scenario: Scenario) -> Case | None:
         st.session_state.setdefault(key, parameter.default)
         texts.append(st.text_input(parameter.label, key=key, persist_state="session") or "")
     try:
-        found = _shown(mistake.slug, scenario, tuple(texts))
+        found = mistake_on(mistake.slug, scenario, tuple(texts))
     except LabError as fault:
         st.error(literal(str(fault)))
         return None
@@ -252,17 +248,6 @@ def _of_step(mistake: StepMistake, scenario: Scenario) -> Case | None:
         found.distance,
         found,
     )
-
-
-@lru_cache(maxsize=64)
-def _shown(slug: str, scenario: Scenario, texts: tuple[str, ...]) -> Shown:
-    mistake = MISTAKES[slug]
-    assert isinstance(mistake, StepMistake)
-    parameters = {
-        parameter.name: None if parameter.optional and not text.strip() else text
-        for parameter, text in zip(mistake.parameters, texts, strict=True)
-    }
-    return shown(mistake, scenario.target, scenario.draft, **parameters)
 
 
 def _use_witness(mistake: StepMistake) -> None:
@@ -294,36 +279,13 @@ def _use_pair(mistake: BlockMistake) -> None:
 
 
 def _of_block(mistake: BlockMistake, pair: Pair, drafts: int, length: int) -> Case | None:
-    laws = _block_laws(mistake.slug, pair, drafts, length)
+    laws = block_mistake_of(mistake.slug, pair, drafts, length)
     if isinstance(laws, str):
         st.info(literal(laws))
         return None
     sequences, right, law = laws
     distance = sum((abs(a - b) for a, b in zip(right, law, strict=True)), Fraction()) / 2
     return Case(mistake, (mistake.slug, pair, drafts, length), sequences, right, law, distance)
-
-
-@lru_cache(maxsize=16)
-def _block_laws(
-    slug: str, pair: Pair, drafts: int, length: int
-) -> tuple[tuple[str, ...], Exact, Exact] | str:
-    """Sequences, the target's law of them, and the faulty one; or why there is none."""
-    mistake = MISTAKES[slug]
-    assert isinstance(mistake, BlockMistake)
-    target, draft = pair.models()
-    try:
-        law = mistake.law(target, draft, draft_length=drafts, length=length, stop=pair.stop)
-        right = mistake.right(target, draft, length=length, stop=pair.stop)
-    except TooLargeError as fault:
-        return str(fault)
-    none = Fraction()
-    keys = sorted(law.keys() | right.keys())
-    keys.sort(key=lambda key: -max(law.get(key, none), right.get(key, none)))
-    return (
-        tuple(map(format_tokens, keys)),
-        tuple(right.get(key, none) for key in keys),
-        tuple(law.get(key, none) for key in keys),
-    )
 
 
 # Predicting -------------------------------------------------------------------------------------
@@ -532,21 +494,13 @@ def _inspect_block(case: Case) -> None:
 # All of them ------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=16)
-def _all(scenario: Scenario) -> tuple[tuple[Shown, int | None], ...]:
-    return tuple(
-        (each, draws_needed(each.law.output, each.right.target) if each.law else None)
-        for each in shown_on(scenario.target, scenario.draft)
-    )
-
-
 def _overview(scenario: Scenario) -> None:
     """All mistakes of one step on this p and q, the farthest first."""
     st.header("All mistakes on this p and q")
     if len(scenario.tokens) > MOST_TOKENS:
         st.info(f"The overview takes up to {MOST_TOKENS:,} tokens.")
         return
-    found = _all(scenario)
+    found = mistakes_on(scenario)
     showing = [(each, draws) for each, draws in found if each.distance or each.law is None]
     table: Mapping[str, list[str]] = {
         "mistake": [literal(each.mistake.title) for each, _ in showing],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 from typing import get_args
 
 import streamlit as st
@@ -27,18 +26,17 @@ from lab.precision import (
     error_curve,
     exact_identities,
     in_precision,
-    law_with_rounded_proposal,
-    weights_through_ratio,
 )
 from lab.prediction import Prediction, compare
 from lab.scenario import NEAR_EQUAL, Scenario
 from lab.step import ExactStep
-from lab.vectors import Exact, normalise, total
+from lab.vectors import Exact
 from pages.parts import state
 from pages.parts.entry import scenario_entry
 from pages.parts.export import share_link
 from pages.parts.glossary import glossary
 from pages.parts.head import head
+from pages.parts.laws import misses_of
 from pages.parts.predict import commit_button, dark, draw, just_inspect, try_again
 from pages.parts.words import counted, literal, size
 
@@ -525,25 +523,11 @@ def _mixed(step: ExactStep) -> None:
                 "the output misses p by",
                 "weights as log p + log(1 − q/p), with the ratio in the type: they miss r by",
             ],
-            **_by_type(lambda kind: list(map(_cell, _misses(step, kind)))),
+            **_by_type(lambda kind: list(map(_cell, misses_of(step, kind)))),
         },
         hide_index=True,
         border="horizontal",
     )
-
-
-@lru_cache(maxsize=256)
-def _misses(step: ExactStep, kind: Type) -> tuple[Fraction, Fraction | None]:
-    """How far the output is from p, and r from the exact one; None when there is no r."""
-    weights = weights_through_ratio(step, kind)
-    return (
-        _distance(law_with_rounded_proposal(step, kind), step.target),
-        _distance(normalise(weights), step.residual) if step.residual and any(weights) else None,
-    )
-
-
-def _distance(law: Exact, right: Exact) -> Fraction:
-    return total(tuple(abs(a - b) for a, b in zip(law, right, strict=True))) / 2
 
 
 main()

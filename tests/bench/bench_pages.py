@@ -31,6 +31,8 @@ VARIANTS = (
     ("  without charts and tables", "vega_lite_chart table", "two_outcomes"),
     ("Block, inspected", "", "block"),
     ("  without charts and tables", "vega_lite_chart table", "block"),
+    ("Mistakes, inspected", "", "mistakes"),
+    ("  without charts and tables", "vega_lite_chart table", "mistakes"),
     ("Precision, inspected", "", "precision"),
     ("  without charts and tables", "vega_lite_chart table", "precision"),
 )

@@ -6,6 +6,7 @@ import pytest
 from driver import Lab, unescaped
 
 from lab.pairs import PAIRS
+from pages.parts import laws
 
 # Worked by hand: the acceptance of the first position, and what one draft brings, by preset.
 FIRST = {
@@ -270,3 +271,13 @@ def test_the_same_seed_gives_the_same_block_again():
 def test_a_draft_that_cannot_be_is_refused():
     lab = by_hand(one_block(pair="Disjoint", K="1"), Draft_1="A")
     assert "has probability 0 there" in lab.errors[0]
+
+
+def test_a_rerun_computes_no_law_again():
+    # A cache in a page's own script would start empty at every rerun.
+    lab = page().switch("Just inspect")
+    before = laws.law_of.cache_info(), laws.generated_of.cache_info(), laws.emitted_of.cache_info()
+    lab.run()
+    after = laws.law_of.cache_info(), laws.generated_of.cache_info(), laws.emitted_of.cache_info()
+    assert all(new.hits > old.hits for new, old in zip(after, before, strict=True))
+    assert all(new.misses == old.misses for new, old in zip(after, before, strict=True))
