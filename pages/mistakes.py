@@ -20,6 +20,7 @@ from lab.mistakes import (
     Parameter,
     Shown,
     StepMistake,
+    variation,
 )
 from lab.pairs import PAIRS, BlockLink, Pair
 from lab.prediction import NamedLaw, compare
@@ -41,6 +42,7 @@ from pages.parts.predict import (
     predicted,
     show_comparison,
     signed,
+    try_again,
 )
 from pages.parts.words import counted, literal, number
 
@@ -209,8 +211,9 @@ class Case:
     about : everything that its law depends on
     labels : one for each entry of the laws
     right : the law that should come out
-    shown : for one step, what p and q show of it
     law : the law that comes out; None when the code gets stuck
+    distance : the total variation distance of the two; None when the code gets stuck
+    shown : for one step, what p and q show of it
     """
 
     mistake: StepMistake | BlockMistake
@@ -284,8 +287,8 @@ def _of_block(mistake: BlockMistake, pair: Pair, drafts: int, length: int) -> Ca
         st.info(literal(laws))
         return None
     sequences, right, law = laws
-    distance = sum((abs(a - b) for a, b in zip(right, law, strict=True)), Fraction()) / 2
-    return Case(mistake, (mistake.slug, pair, drafts, length), sequences, right, law, distance)
+    about = (mistake.slug, pair, drafts, length)
+    return Case(mistake, about, sequences, right, law, variation(law, right))
 
 
 # Predicting -------------------------------------------------------------------------------------
@@ -316,6 +319,7 @@ def _question(case: Case, scenario: Scenario | None, inspecting: bool) -> bool:
         return False
     if truth is None:
         st.info("There is nothing to hold that against: this code gets stuck.")
+        try_again(QUESTION)
         return True
     comparison = compare(prediction, truth, mistakes)
     inputs = dict(question.lines) if scenario and what == "law" else {}
