@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.audit.claims import Floats, as_float64, for_gallery
+from lab.audit.claims import Floats, Worst, as_float64, for_gallery, most_named
 from lab.audit.findings import MOST_KEPT, Book, Kind, Test, value_text
 from lab.audit.rows import Measures, Meter, Row, Rows
 from lab.audit.suspects import LONGEST, behind_counts, powers, suspects, too_long
@@ -34,7 +34,7 @@ class Counted:
         self.several = places > 1
         self.level = self._level(places)
         self.heaviest: tuple[int, _Case] | None = None
-        self.failed: tuple[float, _Case] | None = None
+        self.failed: Worst[_Case] = Worst(most_named(meter.tokens))
 
     def _level(self, places: int) -> float:
         """The level of each test, so that clean counts are accused once in 100 audits at most."""
@@ -87,8 +87,8 @@ class Counted:
         count = int(steps.counts.sum())
         if self.heaviest is None or count > self.heaviest[0]:
             self.heaviest = (count, self._case(p, q, steps))
-        if steps.fails and (self.failed is None or steps.least < self.failed[0]):
-            self.failed = (steps.least, self._case(p, q, steps))
+        if steps.fails and self.failed.takes(-steps.least, place):
+            self.failed.put(-steps.least, place, self._case(p, q, steps))
 
     def _case(self, p: Row, q: Row, steps: _Steps) -> _Case:
         rows = [row if isinstance(row, tuple) else as_float64(row).copy() for row in (p, q)]
@@ -96,16 +96,23 @@ class Counted:
 
     def name_mistakes(self) -> None:
         """Name the likeliest mistake where counts fail; else say what they could have shown."""
-        case = self.failed or self.heaviest
-        if case is None:
+        if self.heaviest is None:
             return
-        size = len(case[1].p)
-        if size > LONGEST:
-            self.book.note(too_long(size))
-        if self.failed:
-            self._name(self.failed[1])
-        else:
-            self._power(case[1])
+        if self.meter.tokens > LONGEST:
+            self.book.note(too_long(self.meter.tokens))
+        if not self.failed.seen:
+            self._power(self.heaviest[1])
+            return
+        cases = self.failed.cases
+        unlike = [case.steps.place + 1 for case in cases if not self._name(case)]
+        if unlike:
+            listed = ", ".join(f"{position:,}" for position in sorted(unlike))
+            self.book.note(
+                f"At position {listed} no mistake of the gallery has a law that the counts look "
+                "like."
+            )
+        if self.failed.seen > len(cases):
+            self.book.note(self.failed.left_out("where counts fail a test"))
 
     def _whole(self, place: int) -> dict[str, Floats]:
         """The counts of a position, completed; empty when they are not possible."""
@@ -251,7 +258,8 @@ class Counted:
             place=place,
         )
 
-    def _name(self, case: _Case) -> None:
+    def _name(self, case: _Case) -> bool:
+        """Name the likeliest mistake in the findings of one position; whether there is one."""
         steps = case.steps
         found = suspects(*for_gallery(case.p, case.q))
         named = behind_counts(steps.kind, steps.counts, steps.right, found, self.level)
@@ -268,11 +276,7 @@ class Counted:
         for finding in list(self.book.found):
             if finding.position == steps.place + 1 and finding.kind in about:
                 self.book.amend(finding, slugs, "The likeliest mistake is", added, by="counts")
-        if not named:
-            self.book.notes.append(
-                f"Position {steps.place + 1:,}: no mistake of the gallery has a law that these "
-                "counts look like."
-            )
+        return bool(named)
 
     def _power(self, case: _Case) -> None:
         steps = case.steps

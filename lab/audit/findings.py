@@ -134,8 +134,8 @@ class Audit:
     target_type, draft_type : str
         The types of p and q: a float type's name, or ``"exact"``.
     findings : tuple of Finding
-        At most `MOST_KEPT` of a kind, and always the worst claim of a kind; in the order of
-        `TITLES`, then of positions.
+        At most `MOST_KEPT` of a kind, and with them those in which mistakes are named, at the
+        worst positions of a kind; in the order of `TITLES`, then of positions.
     counted : dict
         How many findings of each kind there are, listed or not.
     notes : tuple of str

@@ -16,7 +16,7 @@ from strategies import FLOATS, float_pairs, law_pairs, ticket_pairs
 from lab import MISTAKES, Audit, Finding, LabError, audit
 from lab import evidence as evidence_module
 from lab.audit import suspects as suspects_module
-from lab.audit.claims import UNDIVIDED
+from lab.audit.claims import MOST_NAMED, UNDIVIDED, most_named
 from lab.audit.counted import Counted
 from lab.audit.findings import MOST_KEPT, TITLES, Book
 from lab.audit.rows import Meter, explained
@@ -400,8 +400,17 @@ def test_mistakes_that_cannot_be_told_apart_are_all_named():
     assert "cannot tell them apart" in finding.sentence
 
 
-def test_a_wrong_claim_is_named_at_its_worst_position_only():
+def test_wrong_claims_are_named_at_the_worst_positions():
     p, q = (np.tile(stored(law, "float64"), (150, 1)) for law in WORKED)
+    found = audit(p, q, residual=p)
+    assert [f.position for f in found.findings if f.mistakes] == list(range(1, MOST_NAMED + 1))
+    assert any("Of the 150 positions where residual is wrong" in note for note in found.notes)
+    few = audit(p[:12], q[:12], residual=p[:12])
+    assert all(f.mistake == "resample-from-target" for f in few.findings)
+    assert not few.notes
+    assert most_named(3) == MOST_NAMED
+    assert most_named(10_000) < MOST_NAMED
+    assert most_named(2_000_000) == 1
     residual = p.copy()
     residual[120, 0] += 0.3
     found = audit(p, q, residual=residual)
@@ -428,6 +437,24 @@ def test_claims_from_before_the_rows_were_rounded_are_right(kind):
             output=p,
         )
         assert found.clean, found.verdict
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "claim", "rounded"),
+    [
+        ([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], {"acceptance": 0.78}, "p and q"),
+        ([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], {"output": [0.52, 0.24, 0.24]}, "p and q"),
+        ([0.2, 0.5, 0.3], [0.6, 0.2, 0.2], {"acceptance": 0.609375}, "the claim"),
+        ([0.2, 0.5, 0.3], [0.6, 0.2, 0.2], {"acceptance": 0.6 + 1e-14}, None),
+    ],
+)
+def test_short_binary_fractions_leave_no_more_to_rounding_than_their_type(p, q, claim, rounded):
+    finding = only(audit(p, q, **claim))
+    said = f"Every entry of {rounded} is a number of" in finding.sentence
+    assert said == (rounded is not None)
+    halves = (np.array(row, np.float16) for row in (p, q))
+    if "output" not in claim:
+        assert audit(*halves, acceptance=claim["acceptance"]).clean == (rounded is None)
 
 
 def test_claims_are_held_to_their_own_type():
@@ -588,6 +615,18 @@ def test_a_matrix_of_counts_shares_one_level():
     counts[321] = rng.multinomial(5_000, [0.3, 0.45, 0.25])
     finding = only(audit(p, q, counts=counts))
     assert (finding.kind, finding.position) == ("output-counts", 322)
+
+
+def test_mistakes_behind_counts_are_named_at_the_worst_positions():
+    p, q = (np.tile([float(x) for x in law], (30, 1)) for law in WORKED)
+    counts = np.tile([300, 100, 100], (30, 1))
+    counts[25] = [600, 200, 200]
+    found = audit(p[:12], q[:12], counts=counts[:12])
+    assert all(f.mistake for f in found.findings)
+    found = audit(p, q, counts=counts)
+    named = [f.position for f in found.findings if f.mistakes]
+    assert named == [*range(1, MOST_NAMED), 26]
+    assert any("Of the 30 positions where counts fail" in note for note in found.notes)
 
 
 def test_two_counts_give_the_third():
