@@ -174,7 +174,7 @@ def _findings(found: Audit, upload: UploadedFile | None) -> None:
 def _finding(found: Audit, finding: Finding, upload: UploadedFile | None) -> None:
     st.markdown(
         f"**{literal(found.where(finding))}**: {literal(finding.value)}. "
-        f"{literal(finding.sentence.strip()[:1].upper() + finding.sentence.strip()[1:])}"
+        f"{literal(finding.sentence)}"
     )
     for slug in finding.mistakes:
         pressed = upload and st.button(

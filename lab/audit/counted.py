@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,16 @@ import numpy as np
 
 from lab.audit.claims import Floats, Worst, as_float64, for_gallery, most_named
 from lab.audit.findings import MOST_KEPT, Book, Kind, Test, value_text
-from lab.audit.rows import Measures, Meter, Row, Rows
+from lab.audit.rows import Measures, Meter, Row, Rows, many
 from lab.audit.suspects import LONGEST, behind_counts, powers, suspects, too_long
 from lab.evidence import LEVEL, chi_square, interval, share_p_value
 from lab.figures import short
 
 COUNTS = ("counts", "accepted_counts", "correction_counts", "proposed_counts")
 """What can be counted; two of the first three give the third."""
+
+MOST_COUNTED = 2**53
+"""Counts are below this: up to here float64 holds every whole number."""
 
 
 class Counted:
@@ -96,6 +100,16 @@ class Counted:
 
     def name_mistakes(self) -> None:
         """Name the likeliest mistake where counts fail; else say what they could have shown."""
+        if self.book.tests:
+            self.book.note(
+                f"All tests of this audit together accuse right counts {LEVEL:.0%} of the time "
+                "at most: each has its share of that level."
+            )
+        if set(self.counts) == {"accepted_counts"}:
+            self.book.note(
+                "How many were proposed is missing: the kept share was not held against α. counts "
+                "or proposed_counts would say it."
+            )
         if self.heaviest is None:
             return
         if self.meter.tokens > LONGEST:
@@ -123,15 +137,15 @@ class Counted:
             row = rows[place]
             values = np.array([float(x) for x in row]) if isinstance(row, tuple) else row
             values = values.astype(np.float64)
-            whole = np.isfinite(values) & (values >= 0) & (values == np.floor(values))
+            whole = (values >= 0) & (values < MOST_COUNTED) & (values == np.floor(values))
             if not whole.all():
                 entry = int(np.argmin(whole))
                 self.book.find(
                     "impossible-counts",
                     name,
                     value=value_text(row[entry]),
-                    sentence="a count is a whole number, 0 or more. Counts of this position are "
-                    "left out.",
+                    sentence=f"a count is a whole number, 0 or more, below {MOST_COUNTED:,}. "
+                    "Counts of this position are left out.",
                     place=place,
                     entry=entry,
                 )
@@ -224,8 +238,9 @@ class Counted:
             value = f"{int(counts[entry]):,}"
             due = float(law[entry] / law.sum() * test.count)
             said = (
-                f"{test.count:,} draws, χ² = {test.statistic:,.1f} with {test.freedom:,} degrees "
-                f"of freedom, p-value {_p_value(test.p_value)}; due here are {due:,.0f}"
+                f"{many(test.count, 'draw')}, χ² = {_statistic(test.statistic)} with "
+                f"{many(test.freedom, 'degree')} of freedom, "
+                f"p-value {_p_value(test.p_value)}; due here are {due:,.0f}"
             )
         self.book.find(
             kind,
@@ -268,8 +283,8 @@ class Counted:
         added = ""
         if shown:
             chance, needed = shown[0].chance, shown[0].needed
-            added = f" {count:,} draws show it {_percent(chance)} of the time" + (
-                f"; 9 times in 10 takes {needed:,}." if needed is not None else "."
+            added = f" So many draws show it {_percent(chance)} of the time" + (
+                f"; 9 times in 10 takes {many(needed, 'draw')}." if needed is not None else "."
             )
         about = {"output-counts", "kept-counts", "kept-share", "corrections"}
         slugs = [(suspect.slug, suspect.title) for suspect in named]
@@ -288,12 +303,12 @@ class Counted:
             return
         where = f"Position {steps.place + 1:,}: " if self.several else ""
         text = (
-            f"{where}{count:,} draws would show {len(every) - len(weak)} of {len(every)} "
+            f"{where}{many(count, 'draw')} would show {len(every) - len(weak)} of {len(every)} "
             "mistakes of the gallery that change these laws, 9 times in 10 or more"
         )
         shown = "; ".join(
             f"“{p.title}” {_percent(p.chance)} of the time"
-            + (f" ({p.needed:,} draws would do)" if p.needed else "")
+            + (f" ({many(p.needed, 'draw')} would do)" if p.needed and p.needed > count else "")
             for p in weak[:3]
         )
         more = f"; and {len(weak) - 3} more" if len(weak) > 3 else ""
@@ -340,8 +355,14 @@ class _Steps:
 
 
 def _percent(chance: float) -> str:
-    return f"{chance:.0%}" if 0.01 <= chance <= 0.99 else "under 1%" if chance < 0.5 else "over 99%"
+    if 0.01 <= chance <= 0.99:
+        return f"{math.floor(chance * 100)}%"  # what is below 9 in 10 does not read 90%
+    return "under 1%" if chance < 0.5 else "over 99%"
+
+
+def _statistic(value: float) -> str:
+    return f"{value:,.1f}" if value < 1e9 else f"{value:.3g}"
 
 
 def _p_value(value: float) -> str:
-    return f"{value:.2g}" if value > 0 else "below 1e-300"
+    return f"{value:.2g}" if value >= 1e-300 else "below 1e-300"

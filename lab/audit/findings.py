@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -242,7 +243,7 @@ class Book:
                 labels = self.draft_tokens or self.tokens
             token = labels[entry] if labels and entry < len(labels) else None
         position, number = (None if at is None else at + 1 for at in (place, entry))
-        finding = Finding(kind, vector, position, number, token, value, sentence)
+        finding = Finding(kind, vector, position, number, token, value, _begun(sentence))
         if self.counted[kind] < MOST_KEPT:
             self.found.append(finding)
         self.counted[kind] += 1
@@ -278,7 +279,7 @@ class Book:
         several = f" These {by} cannot tell them apart." if len(mistakes) > 1 else ""
         amended = replace(
             finding,
-            sentence=f"{finding.sentence.rstrip()} {lead} {titles}.{several}{added}",
+            sentence=f"{finding.sentence} {lead} {titles}.{several}{added}",
             mistakes=tuple(slug for slug, _ in mistakes),
         )
         if finding in self.found:
@@ -297,6 +298,14 @@ class Book:
         return tuple(
             sorted(self.found, key=lambda f: (order[f.kind], f.position or 0, f.entry or 0))
         )
+
+
+def _begun(sentence: str) -> str:
+    """A sentence with a capital, but for symbols: P is another law than p."""
+    sentence = sentence.strip()
+    if re.match(r"[pqrα]\b|\w+\(", sentence):
+        return sentence
+    return sentence[:1].upper() + sentence[1:]
 
 
 def value_text(value: Fraction | float) -> str:

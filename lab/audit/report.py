@@ -26,7 +26,7 @@ def text(audit: Audit, name: str = "") -> str:
         lines += ["", title]
         for finding in findings:
             lines.append(f"  {audit.where(finding)}: {_value(finding)}")
-            lines.append(f"    {_capital(finding.sentence)}")
+            lines.append(f"    {_inline_long(finding.sentence)}")
         lines += [f"  {more}"] if more else []
     if audit.detail:
         lines += ["", _summary(audit)]
@@ -44,7 +44,7 @@ def markdown(audit: Audit, name: str = "") -> str:
         lines += ["", f"## {title}", ""]
         for finding in findings:
             where, value = _escaped(audit.where(finding)), _escaped(_value(finding))
-            lines.append(f"- **{where}**: {value}. {_escaped(_capital(finding.sentence))}")
+            lines.append(f"- **{where}**: {value}. {_escaped(finding.sentence)}")
         lines += ["", more] if more else []
     if audit.detail:
         rows = _cells(audit)
@@ -191,8 +191,3 @@ def _escaped(value: str) -> str:
 
 def _inline_long(value: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in value)
-
-
-def _capital(sentence: str) -> str:
-    sentence = _inline_long(sentence).strip()
-    return sentence[:1].upper() + sentence[1:]

@@ -15,11 +15,12 @@ from strategies import FLOATS, float_pairs, law_pairs, ticket_pairs
 
 from lab import MISTAKES, Audit, Finding, LabError, audit
 from lab import evidence as evidence_module
+from lab.audit import counted as counted_module
 from lab.audit import suspects as suspects_module
 from lab.audit.claims import MOST_NAMED, UNDIVIDED, most_named
 from lab.audit.counted import Counted
 from lab.audit.findings import MOST_KEPT, TITLES, Book
-from lab.audit.rows import Meter, explained
+from lab.audit.rows import Meter, explained, many
 from lab.audit.suspects import LONGEST, suspects
 from lab.errors import LengthError
 
@@ -255,6 +256,56 @@ def test_a_row_that_was_rounded_before_is_recognised():
     found = audit(row, row)
     assert kinds(found) == {"sum"}
     assert "float16" in found.findings[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("row", "places"),
+    [
+        (["0.333333"] * 3, 6),
+        ([0.333333] * 3, 6),
+        (["0.02"] * 46 + ["0.020001"] * 4, 6),
+        (["0.02000008"] * 50, None),
+        (["0.33"] * 3, 2),
+        (["0.3"] * 3, None),
+        (["0.33", "0.33", "0.3"], None),
+        (["1/3", "0.333333", "0.333333"], None),
+    ],
+)
+def test_sums_of_printed_decimals_are_explained_by_their_number(row, places):
+    found = audit(row, [Fraction(1, len(row))] * len(row))
+    (sentence,) = [finding.sentence for finding in found.findings if finding.kind == "sum"]
+    if places is None:
+        assert "Rounding to" not in sentence
+    else:
+        assert f"Rounding to {places} decimals explains it" in sentence
+        assert "Look for" not in sentence
+
+
+def test_sentences_begin_with_a_capital_and_symbols_do_not():
+    found = audit(np.array([0.5, 0.5]), [0.5, np.nextafter(0.5, 0)], tokens=["a"])
+    sentences = {finding.kind: finding.sentence for finding in found.findings}
+    assert sentences["residual-without-rejection"].startswith("p exceeds q here")
+    assert sentences["different-vocabularies"].startswith("p has 2 entries and there is 1 label;")
+    assert not any(sentence != sentence.strip() for sentence in sentences.values())
+
+
+def test_the_detail_of_fractions_is_exact():
+    third = Fraction(1, 3)
+    found = audit([third, 2 * third], [2 * third, third])
+    assert [row.residual for row in found.detail] == [0.0, 1.0]
+    row = audit([third] * 3, [third / 2, third / 2, 2 * third]).detail[1]
+    assert (row.target, row.draft, row.accepted, row.residual) == (1 / 3, 1 / 6, 1 / 6, 0.5)
+
+
+def test_rows_of_different_types_are_said_to_be_compared_as_stored():
+    p, q = (
+        np.array(law, float).astype(kind)
+        for law, kind in (([0.1] * 10, "float32"), ([0.1] * 10, "float16"))
+    )
+    notes = audit(p, q).notes
+    assert any("p has the type float32 and q the type float16" in note for note in notes)
+    assert any("The totals of p and q differ" in note for note in notes)
+    assert not audit(p, p).notes
 
 
 def test_logarithms_are_recognised():
@@ -670,6 +721,7 @@ def test_corrections_without_a_residual():
         ({"counts": [1, -2, 3]}, 2),
         ({"counts": [1.5, 2, 3]}, 1),
         ({"counts": [1, 2, np.nan]}, 3),
+        ({"counts": [1, 1e300, 3]}, 2),
         ({"counts": [5, 5, 5], "accepted_counts": [5, 6, 5]}, 2),
         ({"accepted_counts": [5, 6, 5], "proposed_counts": [9, 9, 4]}, 3),
         ({"counts": [5, 5, 5], "accepted_counts": [5, 0, 5], "correction_counts": [0, 4, 0]}, 2),
@@ -684,6 +736,51 @@ def test_counts_that_look_like_no_mistake_say_so():
     found = audit(*WORKED, counts=[1_900, 50, 50])
     assert only(found).mistakes == ()
     assert any("no mistake of the gallery" in note for note in found.notes)
+
+
+def test_kept_counts_alone_are_tested_and_what_is_missing_is_said():
+    found = audit([0.2, 0.5, 0.3], [0.6, 0.2, 0.2], accepted_counts=[2, 2, 2])
+    assert found.clean
+    assert [test.kind for test in found.tests] == ["kept-counts"]
+    assert any("How many were proposed is missing" in note for note in found.notes)
+    apart = audit([0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5], accepted_counts=[1, 0, 0, 1])
+    assert kinds(apart) == {"kept-at-zero"}
+
+
+def test_a_law_without_mass_does_not_cost_the_verdict():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(suspects_module, "LONGEST", 0)
+        assert kinds(audit([0.5, 0.5], [0.0, 0.0], counts=[1, 2])) == {
+            "sum",
+            "residual-without-rejection",
+        }
+
+
+def test_the_level_of_all_tests_is_stated_where_there_are_any():
+    words = "All tests of this audit together accuse right counts 1% of the time"
+    assert any(words in note for note in audit(*WORKED, counts=[2, 5, 3]).notes)
+    assert not audit(*WORKED, counts=[0, 0, 0]).notes[1:]
+
+
+def test_what_draws_would_do_is_more_than_there_are_and_readable():
+    assert many(1, "draw") == "1 draw"
+    assert many(12_345, "draw") == "12,345 draws"
+    assert many(25 * 10**297, "draw") == "2.5e+298 draws"
+    assert counted_module._percent(0.8999) == "89%"
+    assert counted_module._p_value(7e-309) == counted_module._p_value(0) == "below 1e-300"
+    shift = 1e-140
+    notes = audit([1 - shift, shift], [1.0, 0.0], counts=[10**15, 0]).notes
+    assert all(len(word) < 30 for note in notes for word in note.split())
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("vector", ["p", "q", "residual", "output", "acceptance", "counts"])
+@pytest.mark.parametrize("size", [1e308, 1e200, 5e-324, np.inf, np.nan, -1e308])
+def test_no_number_makes_a_warning(vector, size):
+    given = {"p": [0.2, 0.5, 0.3], "q": [0.6, 0.2, 0.2], vector: [size, size, 0.3]}
+    if vector == "acceptance":
+        given[vector] = [size]
+    assert not audit(**given).clean
 
 
 def test_no_counts_at_all_are_no_finding():
@@ -742,7 +839,8 @@ def test_one_position_of_many():
     assert other.clean
     assert other.detail[0].entry == 1
     assert other.detail[0].residual == 0
-    for position in (0, 6, -1, True):
+    assert audit(p, q, position=np.int64(2)).clean
+    for position in (0, 6, -1, True, 1.0, "1", [1]):
         with pytest.raises(LabError, match="accepted are 1 to 5"):
             audit(p, q, position=position)
 
@@ -782,7 +880,15 @@ def test_types_may_differ(mix):
         (np.zeros((2, 0)), np.zeros((2, 0)), "shape"),
         (np.zeros((2, 2, 2)), np.zeros((2, 2)), "shape"),
         (np.zeros(2, complex), np.zeros(2), "complex128"),
-        ([[0.5, 0.5], [1.0]], [0.5, 0.5], "row 2 has 1 entries"),
+        ([[0.5, 0.5], [1.0]], [0.5, 0.5], "row 2 has 1 entry and row 1 has 2"),
+        ([[]], [1.0], "row 1 has no entries"),
+        ({0.5, 0.25}, [0.5, 0.5], "p is no list"),
+        ([{0.5}, {0.25}], [0.5, 0.5], "not a number"),
+        (np.ma.array([0.5, 0.5], mask=[0, 1]), [0.5, 0.5], "p is an array with a mask"),
+        ([np.ma.array([0.5, 0.5], mask=[0, 1])], [0.5, 0.5], "not a number"),
+        ([0.5, object()], [0.5, 0.5], r"entry 2 \(“object”\)"),
+        ([10**400, 1], [1, 0], "p, entry 1 .* larger than floats hold"),
+        ([0.5, 10**400], [1, 0], "p, entry 2 .* larger than floats hold"),
         ([0.5, "x"], [0.5, 0.5], "cannot be read as a number"),
         ([0.5, None], [0.5, 0.5], "not a number"),
         (3, [1], "no list"),
