@@ -15,6 +15,9 @@ from lab.labels import visible
 VERSION = 1
 """Of the JSON; raised when a key changes its meaning."""
 
+DIFFER = "Where p and q differ the most"
+"""The title of the detail of one position."""
+
 MOST_LISTED = 20
 """Findings of a kind that the text and the Markdown list; the JSON has all that are kept."""
 
@@ -29,7 +32,7 @@ def text(audit: Audit, name: str = "") -> str:
             lines.append(f"    {_inline_long(finding.sentence)}")
         lines += [f"  {more}"] if more else []
     if audit.detail:
-        lines += ["", _summary(audit)]
+        lines += ["", _summary(audit), f"  {DIFFER}:"]
         lines += [f"  {line}" for line in _table(audit)]
     if audit.notes:
         lines += ["", "Notes", *(f"  {note}" for note in audit.notes)]
@@ -48,7 +51,7 @@ def markdown(audit: Audit, name: str = "") -> str:
         lines += ["", more] if more else []
     if audit.detail:
         rows = _cells(audit)
-        lines += ["", "## Where p and q differ the most", "", _summary(audit), ""]
+        lines += ["", f"## {DIFFER}", "", _summary(audit), ""]
         lines += ["| " + " | ".join(rows[0]) + " |", "|" + " --- |" * len(rows[0])]
         lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in rows[1:]]
     if audit.notes:
