@@ -45,7 +45,7 @@ from lab.audit.rows import (
     type_name,
 )
 from lab.errors import LabError, LengthError
-from lab.figures import exact, short
+from lab.figures import short
 from lab.labels import visible
 
 if TYPE_CHECKING:
@@ -208,8 +208,8 @@ class _Auditor:
         targets, drafts = self.p.shape[0], self.q.shape[0]
         if targets not in (drafts, drafts + 1):
             raise LengthError(
-                f"p has {targets:,} positions and q has {drafts:,}; accepted are as many, or one "
-                "more in p for the bonus token."
+                f"p has {many(targets, 'position')} and q has {drafts:,}; accepted are as many, "
+                "or one more in p for the bonus token."
             )
         self.comparable = self.p.shape[-1] == self.q.shape[-1]
         for name, rows in (self.claims | self.counts).items():
@@ -261,8 +261,9 @@ class _Auditor:
                 "different-vocabularies",
                 "q",
                 value=many(m, "entry", "entries"),
-                sentence=f"q has {m:,} entries and p has {n:,}; both need one for each token. "
-                f"{meaning}Until then each is looked at by itself, and nothing is compared.",
+                sentence=f"q has {many(m, 'entry', 'entries')} and p has {n:,}; both need "
+                f"one for each token. {meaning}Until then each is looked at by itself, and "
+                "nothing is compared.",
             )
         lengths = (
             ("tokens", self.book.tokens, "p", n),
@@ -315,9 +316,9 @@ class _Auditor:
             entry=side[1].index(name),
             token=name,
             value=name,
-            sentence=f"“{visible([name])[0]}” is {side[0]}; {extra.total():,} tokens are only in q "
-            f"and {missing.total():,} only in p. Both need one vocabulary: padding rows may be "
-            "in one of them, or a draft-to-target map is missing. Nothing is compared.",
+            sentence=f"“{visible([name])[0]}” is {side[0]}; {many(extra.total(), 'token')} of q "
+            f"and {missing.total():,} of p are only there. Both need one vocabulary: padding "
+            "rows may be in one of them, or a draft-to-target map is missing. Nothing is compared.",
         )
 
     # ------------------------------------------------------------------ one position
@@ -387,7 +388,7 @@ class _Auditor:
         self.book.find(
             "sum",
             "pq"[side],
-            value=exact(total) if isinstance(total, Fraction) else repr(total),
+            value=value_text(total),
             sentence=f"it sums to {short(total)}, which is {amount_text(miss)} "
             f"{'too much' if defect > 0 else 'too little'}"
             + (f"; {kind} explains up to {limit:.2g} in a row of {size:,}. " if limit else ". ")

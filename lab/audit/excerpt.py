@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.audit.material import Source, open_material
-from lab.audit.rows import as_rows
+from lab.audit.rows import as_rows, many
 from lab.errors import LabError, LengthError
 from lab.figures import exact
 from lab.scenario import MOST_BY_HAND, Texts, format_tokens
@@ -46,7 +46,8 @@ def excerpt(source: Source, name: str, position: int, *, normalised: bool = Fals
         tokens = found.get("tokens")
     if len(p) != len(q):
         raise LengthError(
-            f"p has {len(p):,} entries here and q has {len(q):,}; One step needs as many."
+            f"p has {many(len(p), 'entry', 'entries')} here and q has {len(q):,}; One "
+            "step needs as many."
         )
     labels = list(map(str, tokens)) if tokens is not None and len(tokens) == len(p) else []
     if len(p) > MOST_BY_HAND:

@@ -309,8 +309,10 @@ def _begun(sentence: str) -> str:
 
 
 def value_text(value: Fraction | float) -> str:
-    """A value as it is."""
-    return exact(value) if isinstance(value, Fraction) else repr(float(value))
+    """A value as it is, but for whole numbers that nobody reads."""
+    if isinstance(value, Fraction):
+        return exact(value) if abs(value) < 10**15 else short(value)
+    return repr(float(value))
 
 
 def amount_text(size: Fraction | float) -> str:

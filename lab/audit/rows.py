@@ -140,6 +140,8 @@ def as_rows(values: Values, name: str, *, whole: bool = False) -> Rows:
             f"{name} is an array with a mask, and entries are hidden under it; accepted are arrays "
             "without a mask."
         )
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.data
     shape = tuple(values.shape)
     if len(shape) not in (1, 2) or 0 in shape:
         raise LengthError(

@@ -248,7 +248,11 @@ def powers(
         chance = measure(count)
         if math.isnan(chance):  # the laws differ by more than floats hold
             chance = 1.0
-        shown.append(Power(suspect.slug, suspect.title, chance, draws_needed(law, right)))
+        try:
+            needed = draws_needed(law, right)
+        except OverflowError:  # more than floats hold, beside an entry that is next to 0
+            needed = None
+        shown.append(Power(suspect.slug, suspect.title, chance, needed))
     return tuple(shown)
 
 

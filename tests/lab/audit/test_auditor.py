@@ -738,6 +738,21 @@ def test_counts_that_look_like_no_mistake_say_so():
     assert any("no mistake of the gallery" in note for note in found.notes)
 
 
+def test_long_whole_numbers_are_not_written_out():
+    found = audit([10**200, 1], [1, 0], counts=[10**200, 0])
+    assert {"sum", "impossible-counts"} <= kinds(found)
+    for finding in found.findings:
+        assert len(finding.value) < 20
+        assert all(len(word) < 25 for word in finding.sentence.split())
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-300, 1e-160])
+def test_entries_next_to_0_do_not_cost_the_verdict(tiny):
+    for p, q in ([0.5, 0.5, tiny], [0.25, 0.75, 0.0]), ([0.5, 0.5, 0.0], [0.25, 0.75, tiny]):
+        assert audit(p, q, counts=[1, 1, 0]).clean
+        assert audit(p, q, accepted_counts=[1, 1, 0]).clean
+
+
 def test_kept_counts_alone_are_tested_and_what_is_missing_is_said():
     found = audit([0.2, 0.5, 0.3], [0.6, 0.2, 0.2], accepted_counts=[2, 2, 2])
     assert found.clean
@@ -914,6 +929,11 @@ def test_every_kind_has_a_title_and_arrays_are_read_only():
     for name in ("acceptance", "rejection", "excess", "target_defect", "draft_defect"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(found, name)[0] = 0
+
+
+def test_a_mask_that_hides_nothing_is_no_matter():
+    p = np.ma.array([[0.5, 0.5]] * 2, mask=False)
+    assert audit(p, p, residual=np.zeros((2, 2))).clean
 
 
 def test_inputs_are_left_alone():
