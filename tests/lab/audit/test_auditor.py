@@ -291,7 +291,7 @@ def test_sentences_begin_with_a_capital_and_symbols_do_not():
 
 def test_the_detail_of_fractions_is_exact():
     third = Fraction(1, 3)
-    found = audit([third, 2 * third], [2 * third, third])
+    found = audit([third, 2 * third], ["0.5", "0.5"])
     assert [row.residual for row in found.detail] == [0.0, 1.0]
     row = audit([third] * 3, [third / 2, third / 2, 2 * third]).detail[1]
     assert (row.target, row.draft, row.accepted, row.residual) == (1 / 3, 1 / 6, 1 / 6, 0.5)
@@ -709,6 +709,14 @@ def test_the_kept_share_against_alpha():
     assert "kept-share" in kinds(found)
 
 
+@pytest.mark.parametrize("times", [1, 10**6, 10**9, 10**12])
+def test_the_kept_share_of_very_many_draws(times):
+    counts = np.array([2_000, 5_000, 3_000]) * times
+    kept = np.array([2_000, 2_000, 2_000]) * times
+    assert audit(*WORKED, counts=counts, accepted_counts=kept).clean
+    assert "kept-share" in kinds(audit(*WORKED, counts=counts, accepted_counts=kept // 2))
+
+
 def test_corrections_without_a_residual():
     found = audit([0.5, 0.5], [0.5, 0.5], counts=[50, 51], accepted_counts=[50, 50])
     assert kinds(found) >= {"corrections"}
@@ -796,6 +804,8 @@ def test_no_number_makes_a_warning(vector, size):
     if vector == "acceptance":
         given[vector] = [size]
     assert not audit(**given).clean
+    # Z is next to 0 here, and what is divided by it may be infinite.
+    audit([0.5, 0.5, 5e-324], [0.5, 0.5, 0.0], residual=[size] * 3)
 
 
 def test_no_counts_at_all_are_no_finding():
