@@ -1,8 +1,9 @@
-"""The command: ``python -m lab audit FILE [--json] [--position N]``."""
+"""The command: ``python -m lab audit FILE [--json | --markdown] [--position N]``."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -26,13 +27,13 @@ class Progress:
 
     def __init__(self) -> None:
         self.start = time.monotonic()
-        self.live = sys.stderr.isatty()
+        self.live = sys.stderr is not None and sys.stderr.isatty()
         self.next = self.start + FIRST_AFTER
         self.shown = False
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if now < self.next or done == total:
+        if now < self.next or done == total or sys.stderr is None:
             return
         self.next = now + (0.2 if self.live else EVERY)
         line = f"{done:,} of {total:,} positions ({done / total:.0%})"
@@ -59,42 +60,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ),
     )
     command.add_argument("file", metavar="FILE")
-    command.add_argument("--json", action="store_true", help="print the report as JSON")
-    command.add_argument("--markdown", action="store_true", help="print the report as Markdown")
+    forms = command.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="print the report as JSON")
+    forms.add_argument("--markdown", action="store_true", help="print the report as Markdown")
     command.add_argument("--position", type=int, metavar="N", help="only this one, from 1")
     given = parser.parse_args(arguments)
+    form = report.to_json if given.json else report.markdown if given.markdown else report.text
     progress = Progress()
     try:
         audit = audit_file(given.file, position=given.position, progress=progress)
+        text = form(audit, given.file)
     except LabError as fault:
-        progress.end()
-        print(fault, file=sys.stderr)
-        return NO_VERDICT
+        reason = str(fault)
     except KeyboardInterrupt:
-        progress.end()
-        print("Stopped before the end: there is no verdict.", file=sys.stderr)
-        return NO_VERDICT
+        reason = "Stopped before the end: there is no verdict."
     except OSError as fault:
-        progress.end()
-        print(f"The file cannot be read to its end: {fault.strerror or fault}.", file=sys.stderr)
-        return NO_VERDICT
+        reason = f"The file cannot be read to its end: {fault.strerror or fault}."
     except MemoryError:
+        reason = "There is not enough memory for a row of this file."
+    except Exception as fault:  # Python's own exit code would read as findings
+        reason = f"There is no verdict, by a fault in the lab: {type(fault).__name__}: {fault}."
+    else:
         progress.end()
-        print("There is not enough memory for a row of this file.", file=sys.stderr)
-        return NO_VERDICT
+        return _printed(text, CLEAN if audit.clean else FINDINGS)
     progress.end()
-    form = report.to_json if given.json else report.markdown if given.markdown else report.text
-    return _printed(form(audit, given.file), CLEAN if audit.clean else FINDINGS)
+    _say(reason)
+    return NO_VERDICT
+
+
+def _say(sentence: str) -> None:
+    if sys.stderr is not None:  # as it is where it was closed; print would then use the output
+        print(sentence, file=sys.stderr)
 
 
 def _printed(text: str, code: int) -> int:
     """Print what any terminal can show, and go on when nobody reads it."""
+    if sys.stdout is None:
+        _say("The report cannot be written: the output is closed.")
+        return NO_VERDICT
     encoding = sys.stdout.encoding or "utf-8"
     try:
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
-    except BrokenPipeError:
-        sys.stderr.close()  # else Python complains about the pipe at its end
+    except OSError as fault:
+        # Else Python writes again at its end, and complains.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(fault, BrokenPipeError):
+            _say(f"The report cannot be written: {fault.strerror or fault}.")
+            return NO_VERDICT
     return code
 
 

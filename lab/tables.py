@@ -207,8 +207,8 @@ def decoded(data: bytes) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as fault:
         raise FileError(
-            f"The file is not text in UTF-8: byte {fault.start + 1:,} cannot be read. Accepted "
-            "are CSV files; spreadsheets offer “CSV UTF-8” when saving."
+            f"The file is not text in UTF-8: byte {fault.start + 1:,} cannot be read. "
+            "Spreadsheets offer “CSV UTF-8” when saving."
         ) from None
 
 

@@ -74,7 +74,7 @@ def _header(read: Callable[[int], bytes], what: str) -> _Header:
     try:
         shape, fortran, kind = _described(text.decode("utf-8" if width == 4 else "latin-1"))
     except (ValueError, TypeError, SyntaxError, KeyError, RecursionError, MemoryError) as fault:
-        reason = str(fault).split("\n")[0][:80]
+        reason = str(fault).split("\n")[0].split(": <")[0][:80]  # no Python objects
         raise FileError(f"{what} has a header that cannot be read ({reason}).") from None
     if kind.hasobject:
         raise FileError(
@@ -291,7 +291,9 @@ class _damage:
             error,
             zipfile.BadZipFile | zlib.error | EOFError | OSError | ValueError | NotImplementedError,
         ) or (isinstance(error, RuntimeError) and not isinstance(error, RecursionError)):
-            raise FileError(f"{self.member} in the archive is damaged: {error}.") from None
+            raise FileError(
+                f"{self.member} in the archive is damaged: {error}. The file may be cut."
+            ) from None
 
 
 def read_npz(file: IO[bytes], size: int, stack: ExitStack) -> tuple[dict[str, Any], list[str]]:

@@ -37,12 +37,15 @@ from lab.audit.rows import (
     Rows,
     Values,
     as_rows,
+    decimals,
     explained,
+    is_list,
+    many,
     narrower,
     type_name,
 )
 from lab.errors import LabError, LengthError
-from lab.figures import exact, short
+from lab.figures import short
 from lab.labels import visible
 
 if TYPE_CHECKING:
@@ -106,33 +109,35 @@ def audit(
     >>> audit([0.5, 0.5], [0.25, 0.75], acceptance=0.75).clean
     True
     """
-    return _Auditor(
-        p=as_rows(p, "p"),
-        q=as_rows(q, "q"),
-        book=Book(_labels(tokens, "tokens"), _labels(draft_tokens, "draft_tokens")),
-        claims={
-            name: as_rows(values, name)
-            for name, values in (("residual", residual), ("output", output))
-            if values is not None
-        },
-        acceptance=acceptance,
-        counts={
-            name: as_rows(values, name, whole=True)
-            for name, values in (
-                ("counts", counts),
-                ("accepted_counts", accepted_counts),
-                ("correction_counts", correction_counts),
-                ("proposed_counts", proposed_counts),
-            )
-            if values is not None
-        },
-    ).run(position, progress)
+    # Numbers that are no probabilities may overflow; what comes of them is looked at.
+    with np.errstate(all="ignore"):
+        return _Auditor(
+            p=as_rows(p, "p"),
+            q=as_rows(q, "q"),
+            book=Book(_labels(tokens, "tokens"), _labels(draft_tokens, "draft_tokens")),
+            claims={
+                name: as_rows(values, name)
+                for name, values in (("residual", residual), ("output", output))
+                if values is not None
+            },
+            acceptance=acceptance,
+            counts={
+                name: as_rows(values, name, whole=True)
+                for name, values in (
+                    ("counts", counts),
+                    ("accepted_counts", accepted_counts),
+                    ("correction_counts", correction_counts),
+                    ("proposed_counts", proposed_counts),
+                )
+                if values is not None
+            },
+        ).run(position, progress)
 
 
 def _labels(tokens: Sequence[str] | None, name: str) -> tuple[str, ...] | None:
     if tokens is None:
         return None
-    if isinstance(tokens, str) or not hasattr(tokens, "__iter__"):
+    if not is_list(tokens):
         raise LabError(f"{name} is no list; accepted is one label for each entry.")
     return tuple(map(str, tokens))
 
@@ -173,11 +178,9 @@ class _Auditor:
             arrays[:, done] = self._look_at(place, only=len(places) == 1)
             if progress is not None:
                 progress(done + 1, len(places))
-        # Where p or q are no laws at all, so may be what a mistake makes of them.
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            self.claimed.name_mistakes()
-            if self.counted is not None:
-                self.counted.name_mistakes()
+        self.claimed.name_mistakes()
+        if self.counted is not None:
+            self.counted.name_mistakes()
         self._remark(len(places))
         arrays.flags.writeable = False
         return Audit(
@@ -205,8 +208,8 @@ class _Auditor:
         targets, drafts = self.p.shape[0], self.q.shape[0]
         if targets not in (drafts, drafts + 1):
             raise LengthError(
-                f"p has {targets:,} positions and q has {drafts:,}; accepted are as many, or one "
-                "more in p for the bonus token."
+                f"p has {many(targets, 'position')} and q has {drafts:,}; accepted are as many, "
+                "or one more in p for the bonus token."
             )
         self.comparable = self.p.shape[-1] == self.q.shape[-1]
         for name, rows in (self.claims | self.counts).items():
@@ -218,19 +221,19 @@ class _Auditor:
         self.alphas = self._alphas(targets, drafts)
         if position is None:
             return range(targets)
-        if isinstance(position, bool) or not 1 <= position <= targets:
-            raise LabError(f"There is no position {position}; accepted are 1 to {targets:,}.")
-        return range(position - 1, position)
+        whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
+        if not whole or not 1 <= position <= targets:
+            raise LabError(
+                f"There is no position {position!r}; accepted are 1 to {targets:,}, whole numbers."
+            )
+        return range(int(position) - 1, int(position))
 
     def _alphas(self, targets: int, drafts: int) -> Rows | None:
         if self.acceptance is None:
             return None
         values = self.acceptance
-        if not hasattr(values, "__len__") or isinstance(values, str):
-            values = [values]
-        elif hasattr(values, "shape") and values.shape == ():
-            values = [values.item()]
-        rows = as_rows(values, "acceptance")
+        several = is_list(values) or len(getattr(values, "shape", ())) > 0
+        rows = as_rows(values if several else [values], "acceptance")
         if rows.shape[0] == 1 and rows.shape[-1] in (targets, drafts):
             return rows
         if rows.shape[-1] == 1 and rows.shape[0] in (targets, drafts):
@@ -257,9 +260,10 @@ class _Auditor:
             self.book.find(
                 "different-vocabularies",
                 "q",
-                value=f"{m:,} entries",
-                sentence=f"q has {m:,} entries and p has {n:,}; both need one for each token. "
-                f"{meaning}Until then each is looked at by itself, and nothing is compared.",
+                value=many(m, "entry", "entries"),
+                sentence=f"q has {many(m, 'entry', 'entries')} and p has {n:,}; both need "
+                f"one for each token. {meaning}Until then each is looked at by itself, and "
+                "nothing is compared.",
             )
         lengths = (
             ("tokens", self.book.tokens, "p", n),
@@ -270,9 +274,10 @@ class _Auditor:
                 self.book.find(
                     "different-vocabularies",
                     name,
-                    value=f"{len(labels):,} labels",
-                    sentence=f"there are {len(labels):,} labels and {vector} has {size:,} "
-                    "entries; padding rows have no labels, or labels are missing. Labels are "
+                    value=many(len(labels), "label"),
+                    sentence=f"{vector} has {many(size, 'entry', 'entries')} and there "
+                    f"{'is' if len(labels) == 1 else 'are'} {many(len(labels), 'label')}; padding "
+                    "rows have no labels, or labels are missing. Labels are "
                     "left out of this report.",
                 )
         self._orders()
@@ -311,9 +316,9 @@ class _Auditor:
             entry=side[1].index(name),
             token=name,
             value=name,
-            sentence=f"“{visible([name])[0]}” is {side[0]}; {extra.total():,} tokens are only in q "
-            f"and {missing.total():,} only in p. Both need one vocabulary: padding rows may be "
-            "in one of them, or a draft-to-target map is missing. Nothing is compared.",
+            sentence=f"“{visible([name])[0]}” is {side[0]}; {many(extra.total(), 'token')} of q "
+            f"and {missing.total():,} of p are only there. Both need one vocabulary: padding "
+            "rows may be in one of them, or a draft-to-target map is missing. Nothing is compared.",
         )
 
     # ------------------------------------------------------------------ one position
@@ -338,8 +343,7 @@ class _Auditor:
             self.gap = (gap, place)
         self.claimed.look_at(p, q, measures, place)
         if self.counted is not None:
-            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                self.counted.look_at(p, q, measures, place)
+            self.counted.look_at(p, q, measures, place)
         if only:
             self.detail = self._details(p, q, measures)
         return (
@@ -384,14 +388,10 @@ class _Auditor:
         self.book.find(
             "sum",
             "pq"[side],
-            value=exact(total) if isinstance(total, Fraction) else repr(total),
+            value=value_text(total),
             sentence=f"it sums to {short(total)}, which is {amount_text(miss)} "
             f"{'too much' if defect > 0 else 'too little'}"
-            + (
-                f"; {kind} explains up to {limit:.2g} in a row of {size:,}. "
-                if limit
-                else "; exact numbers leave nothing to rounding. "
-            )
+            + (f"; {kind} explains up to {limit:.2g} in a row of {size:,}. " if limit else ". ")
             + self._why(row, total, kind, size),
             place=place,
         )
@@ -399,6 +399,12 @@ class _Auditor:
     def _why(self, row: Row, total: Fraction | float, kind: str, size: int) -> str:
         if not total:
             return "The row is empty: there is nothing to draw from."
+        places = decimals(row)
+        if places is not None and places >= 2 and abs(float(total - 1)) * 2 * 10**places <= size:
+            return (
+                f"Rounding to {places} decimals explains it, and no entry has more: print more "
+                "digits, or divide by the sum."
+            )
         stored = None if isinstance(row, tuple) else narrower(row, kind)
         if stored and abs(float(total) - 1) <= explained(float(total), size, stored):
             return (
@@ -456,17 +462,18 @@ class _Auditor:
 
     def _details(self, p: Row, q: Row, measures: Measures) -> tuple[Detail, ...]:
         left, right = self.meter.widen(p, "p"), self.meter.widen(q, "q")
-        gaps = np.abs(left - right)
-        order = np.argsort(-gaps, kind="stable")[:MOST_SHOWN]
-        owed = float(measures.rejection)
+        order = np.argsort(-np.abs(left - right), kind="stable")[:MOST_SHOWN]
+        if not self.meter.exact:  # fractions stay fractions until they are shown
+            p, q = left, right
+        owed = measures.rejection
         return tuple(
             Detail(
                 entry + 1,
                 self.book.tokens[entry] if self.book.tokens else None,
-                float(left[entry]),
-                float(right[entry]),
-                float(min(left[entry], right[entry])),
-                float(max(left[entry] - right[entry], 0) / owed) if owed > 0 else None,
+                float(p[entry]),
+                float(q[entry]),
+                float(min(p[entry], q[entry])),
+                float(max(p[entry] - q[entry], 0) / owed) if owed > 0 else None,
             )
             for entry in order.tolist()
         )
@@ -485,8 +492,14 @@ class _Auditor:
                 f"{name} misses 1 by {amount_text(size)}{where} which {kind} explains: rounding "
                 f"the entries of a row of {n:,} can move its sum by {explained(1.0, n, kind):.2g}."
             )
+        if self.types[0] != self.types[1]:
+            self.book.notes.append(
+                f"p has the type {self.types[0]} and q the type {self.types[1]}: they were "
+                "compared as they are stored."
+            )
         gap, place = self.gap
-        if gap and not {*self.types} & {"exact", *COMPUTED_IN}:
+        # Where both were normalised in the type they are in, only the last digits differ.
+        if gap and (self.types[0] != self.types[1] or not {*self.types} & {"exact", *COMPUTED_IN}):
             where = f" (position {place + 1:,}, the largest)" if places > 1 else ""
             self.book.notes.append(
                 f"The totals of p and q differ by {amount_text(gap)}{where}: Σ max(0, p − q) is "
@@ -503,8 +516,8 @@ class _Auditor:
             )
         if self.unread:
             self.book.notes.append(
-                f"Claims and counts at {self.unread:,} positions were not looked at, since p and q "
-                "cannot be compared there."
+                f"Claims and counts at {many(self.unread, 'position')} were not looked at, since "
+                "p and q cannot be compared there."
             )
         if self.p.shape[0] == self.q.shape[0] + 1:
             self.book.notes.append(

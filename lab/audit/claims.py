@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +45,7 @@ class Claimed:
         self, book: Book, rows: dict[str, Rows], alphas: Rows | None, types: tuple[str, str]
     ) -> None:
         self.book, self.rows, self.alphas, self.types = book, rows, alphas, types
-        self.wrong: dict[str, _Wrong] = {}
+        self.wrong: dict[str, Worst[_Wrong]] = {}
 
     def look_at(self, p: Row, q: Row, measures: Measures, place: int) -> None:
         """Note what is wrong with the claims about one position."""
@@ -82,8 +84,6 @@ class Claimed:
         scale = Scale(name, self.types, kind, p, q, measures)
         if scale.agrees(claim, right):
             return
-        if scale.narrow(claim) and scale.agrees(claim, right):
-            return
         entry, size, differing = scale.worst(claim, right)
         single = name == "acceptance"
         known: Kind = f"wrong-{name}"  # type: ignore[assignment]
@@ -99,48 +99,96 @@ class Claimed:
                 ". "
                 if single or differing == 1
                 else f"; {differing:,} entries differ, this one the most. "
-            ),
+            )
+            + scale.if_rounded(claim, right),
             place=place,
             entry=None if single else entry,
         )
-        worst = self.wrong.get(name)
-        if worst is None or size > worst.size:
-            kept = claim if isinstance(claim, tuple) else np.array(claim)
-            p, q = (row if isinstance(row, tuple) else np.array(row) for row in (p, q))
-            scale = replace(scale, p=p, q=q)
+        worst = self.wrong.setdefault(name, Worst(most_named(len(p))))
+        if not worst.takes(size, place):
+            return
+        kept = claim if isinstance(claim, tuple) else np.array(claim)
+        p, q = (row if isinstance(row, tuple) else np.array(row) for row in (p, q))
+        scale = replace(scale, p=p, q=q)
 
-            def agrees(law: Row) -> bool:
-                return scale.agrees(kept, law if not single else (law,), summed=len(scale.p))
+        def agrees(law: Row) -> bool:
+            return scale.agrees(kept, law if not single else (law,), summed=len(scale.p))
 
-            self.wrong[name] = _Wrong(finding, size, p, q, agrees)
+        worst.put(size, place, _Wrong(finding, p, q, agrees))
 
     def name_mistakes(self) -> None:
         """Name the mistakes that the worst claims of each kind come of."""
-        if not self.wrong:
-            return
+        for name, worst in self.wrong.items():
+            for wrong in worst.cases:
+                self._name(name, wrong)
+            if worst.seen > len(worst.cases):
+                self.book.note(worst.left_out(f"where {name} is wrong"))
+
+    def _name(self, name: str, wrong: _Wrong) -> None:
         from lab.audit.suspects import LONGEST, Claim, behind_claim, suspects, too_long
 
-        for name, wrong in self.wrong.items():
-            if len(wrong.p) > LONGEST:
-                self.book.note(too_long(len(wrong.p)))
-            p, q = for_gallery(wrong.p, wrong.q)
-            found = suspects(p, q)
-            kind: Claim = name  # type: ignore[assignment]
-            named = behind_claim(kind, found, wrong.agrees)
-            lead = "This is what comes of"
-            if kind == "residual" and not named and wrong.agrees(undivided(p, q)):
-                named = tuple(suspect for suspect in found if suspect.slug == UNDIVIDED)
-                lead = "It is max(0, p − q), which was not divided by Z. Drawn from, it is"
-            slugs = [(suspect.slug, suspect.title) for suspect in named]
-            self.book.amend(wrong.finding, slugs, lead)
+        if len(wrong.p) > LONGEST:
+            self.book.note(too_long(len(wrong.p)))
+        p, q = for_gallery(wrong.p, wrong.q)
+        found = suspects(p, q)
+        kind: Claim = name  # type: ignore[assignment]
+        named = behind_claim(kind, found, wrong.agrees)
+        lead = "This is what comes of"
+        if kind == "residual" and not named and wrong.agrees(undivided(p, q)):
+            named = tuple(suspect for suspect in found if suspect.slug == UNDIVIDED)
+            lead = "It is max(0, p − q), which was not divided by Z. Drawn from, it is"
+        slugs = [(suspect.slug, suspect.title) for suspect in named]
+        self.book.amend(wrong.finding, slugs, lead)
+
+
+T = TypeVar("T")
+
+MOST_NAMED = 20
+"""Positions, the worst of a kind, at which mistakes are looked for."""
+
+TOKENS_NAMED = 50_000
+"""Tokens that those positions have together, at most: more than one long row takes too long."""
+
+
+def most_named(tokens: int) -> int:
+    """At how many positions mistakes are looked for in rows of so many tokens: at least one."""
+    return max(1, min(MOST_NAMED, TOKENS_NAMED // tokens))
+
+
+class Worst(Generic[T]):
+    """The worst few of many: the largest sizes, and among equals the first places."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.seen = most, 0
+        self._heap: list[tuple[float, int, T]] = []
+
+    def takes(self, size: float, place: int) -> bool:
+        """Count a case; whether it is among the worst so far, and is to be `put`."""
+        self.seen += 1
+        return len(self._heap) < self.most or (size, -place) > self._heap[0][:2]
+
+    def put(self, size: float, place: int, case: T) -> None:
+        push = heapq.heappush if len(self._heap) < self.most else heapq.heapreplace
+        push(self._heap, (size, -place, case))
+
+    @property
+    def cases(self) -> list[T]:
+        """Those that are kept, the worst first."""
+        return [case for _, _, case in sorted(self._heap, key=lambda kept: kept[:2], reverse=True)]
+
+    def left_out(self, where: str) -> str:
+        kept = len(self._heap)
+        return (
+            f"Of the {self.seen:,} positions {where}, mistakes were looked for at the worst"
+            f"{f' {kept:,}' if kept > 1 else ''} only."
+        )
 
 
 @dataclass
 class _Wrong:
-    """The worst claim of a kind so far: where it is, and copies of what it is about."""
+    """A wrong claim: where it is, and copies of what it is about."""
 
     finding: Finding
-    size: float
     p: Row
     q: Row
     agrees: Callable[[Row], bool]
@@ -195,19 +243,25 @@ class Scale:
     def exact(self) -> bool:
         return {*self.types, self.kind} == {"exact"}
 
-    def narrow(self, claim: Row) -> bool:
-        """Take entries that a narrower type holds as rounded to it; whether there are any."""
-        if self.exact:
-            return False
-        claim_type = None if isinstance(claim, tuple) else narrower(np.asarray(claim), self.kind)
-        types = tuple(
-            (None if isinstance(row, tuple) else narrower(row, kind)) or kind
-            for row, kind in zip((self.p, self.q), self.types, strict=True)
+    def if_rounded(self, claim: Row, law: Row) -> str:
+        """A sentence if the claim would be right, had numbers been rounded to a narrower type."""
+        rows = {"p": (self.p, self.types[0]), "q": (self.q, self.types[1])}
+        rows["the claim"] = claim, self.kind
+        narrowed = {
+            name: None if isinstance(row, tuple) else narrower(row, kind)
+            for name, (row, kind) in rows.items()
+        }
+        p, q, kind = (narrowed[name] or rows[name][1] for name in rows)
+        if not any(narrowed.values()) or not replace(self, types=(p, q), kind=kind).agrees(
+            claim, law
+        ):
+            return ""
+        names = " and ".join(name for name, type_ in narrowed.items() if type_)
+        types = " or ".join(dict.fromkeys(type_ for type_ in narrowed.values() if type_))
+        return (
+            f"Every entry of {names} is a number of {types}: if it was rounded to that, rounding "
+            "explains this. Hand numbers over in the type that they were computed in. "
         )
-        narrowed = (types, claim_type or self.kind)
-        changed = narrowed != (self.types, self.kind)
-        self.types, self.kind = (types[0], types[1]), narrowed[1]
-        return changed
 
     def tolerance(self, law: Row) -> Floats:
         right = as_float64(law)

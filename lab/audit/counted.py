@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lab.audit.claims import Floats, as_float64, for_gallery
+from lab.audit.claims import Floats, Worst, as_float64, for_gallery, most_named
 from lab.audit.findings import MOST_KEPT, Book, Kind, Test, value_text
-from lab.audit.rows import Measures, Meter, Row, Rows
+from lab.audit.rows import Measures, Meter, Row, Rows, many
 from lab.audit.suspects import LONGEST, behind_counts, powers, suspects, too_long
 from lab.evidence import LEVEL, chi_square, interval, share_p_value
 from lab.figures import short
 
 COUNTS = ("counts", "accepted_counts", "correction_counts", "proposed_counts")
 """What can be counted; two of the first three give the third."""
+
+MOST_COUNTED = 2**53
+"""Counts are below this: up to here float64 holds every whole number."""
 
 
 class Counted:
@@ -34,7 +38,7 @@ class Counted:
         self.several = places > 1
         self.level = self._level(places)
         self.heaviest: tuple[int, _Case] | None = None
-        self.failed: tuple[float, _Case] | None = None
+        self.failed: Worst[_Case] = Worst(most_named(meter.tokens))
 
     def _level(self, places: int) -> float:
         """The level of each test, so that clean counts are accused once in 100 audits at most."""
@@ -87,8 +91,8 @@ class Counted:
         count = int(steps.counts.sum())
         if self.heaviest is None or count > self.heaviest[0]:
             self.heaviest = (count, self._case(p, q, steps))
-        if steps.fails and (self.failed is None or steps.least < self.failed[0]):
-            self.failed = (steps.least, self._case(p, q, steps))
+        if steps.fails and self.failed.takes(-steps.least, place):
+            self.failed.put(-steps.least, place, self._case(p, q, steps))
 
     def _case(self, p: Row, q: Row, steps: _Steps) -> _Case:
         rows = [row if isinstance(row, tuple) else as_float64(row).copy() for row in (p, q)]
@@ -96,16 +100,33 @@ class Counted:
 
     def name_mistakes(self) -> None:
         """Name the likeliest mistake where counts fail; else say what they could have shown."""
-        case = self.failed or self.heaviest
-        if case is None:
+        if self.book.tests:
+            self.book.note(
+                f"All tests of this audit together accuse right counts {LEVEL:.0%} of the time "
+                "at most: each has its share of that level."
+            )
+        if set(self.counts) == {"accepted_counts"}:
+            self.book.note(
+                "How many were proposed is missing: the kept share was not held against α. counts "
+                "or proposed_counts would say it."
+            )
+        if self.heaviest is None:
             return
-        size = len(case[1].p)
-        if size > LONGEST:
-            self.book.note(too_long(size))
-        if self.failed:
-            self._name(self.failed[1])
-        else:
-            self._power(case[1])
+        if self.meter.tokens > LONGEST:
+            self.book.note(too_long(self.meter.tokens))
+        if not self.failed.seen:
+            self._power(self.heaviest[1])
+            return
+        cases = self.failed.cases
+        unlike = [case.steps.place + 1 for case in cases if not self._name(case)]
+        if unlike:
+            listed = ", ".join(f"{position:,}" for position in sorted(unlike))
+            self.book.note(
+                f"At position {listed} no mistake of the gallery has a law that the counts look "
+                "like."
+            )
+        if self.failed.seen > len(cases):
+            self.book.note(self.failed.left_out("where counts fail a test"))
 
     def _whole(self, place: int) -> dict[str, Floats]:
         """The counts of a position, completed; empty when they are not possible."""
@@ -116,15 +137,15 @@ class Counted:
             row = rows[place]
             values = np.array([float(x) for x in row]) if isinstance(row, tuple) else row
             values = values.astype(np.float64)
-            whole = np.isfinite(values) & (values >= 0) & (values == np.floor(values))
+            whole = (values >= 0) & (values < MOST_COUNTED) & (values == np.floor(values))
             if not whole.all():
                 entry = int(np.argmin(whole))
                 self.book.find(
                     "impossible-counts",
                     name,
                     value=value_text(row[entry]),
-                    sentence="a count is a whole number, 0 or more. Counts of this position are "
-                    "left out.",
+                    sentence=f"a count is a whole number, 0 or more, below {MOST_COUNTED:,}. "
+                    "Counts of this position are left out.",
                     place=place,
                     entry=entry,
                 )
@@ -217,8 +238,9 @@ class Counted:
             value = f"{int(counts[entry]):,}"
             due = float(law[entry] / law.sum() * test.count)
             said = (
-                f"{test.count:,} draws, χ² = {test.statistic:,.1f} with {test.freedom:,} degrees "
-                f"of freedom, p-value {_p_value(test.p_value)}; due here are {due:,.0f}"
+                f"{many(test.count, 'draw')}, χ² = {_statistic(test.statistic)} with "
+                f"{many(test.freedom, 'degree')} of freedom, "
+                f"p-value {_p_value(test.p_value)}; due here are {due:,.0f}"
             )
         self.book.find(
             kind,
@@ -235,7 +257,10 @@ class Counted:
         alpha = min(1.0, float(measures.acceptance))
         if not measures.excess > 0:
             alpha = 1.0  # no proposal can be rejected, whatever rounding makes of the sum
-        p_value = share_p_value(kept, count, alpha)
+        if count < 2**31:
+            p_value = share_p_value(kept, count, alpha)
+        else:  # SciPy's binomial law has no value there; the two tests are the same by then
+            p_value = chi_square([kept, count - kept], [alpha, 1 - alpha]).p_value
         fails = p_value < self.level
         self.book.tests.append(Test("kept-share", place + 1, count, p_value, fails))
         if not fails:
@@ -251,7 +276,8 @@ class Counted:
             place=place,
         )
 
-    def _name(self, case: _Case) -> None:
+    def _name(self, case: _Case) -> bool:
+        """Name the likeliest mistake in the findings of one position; whether there is one."""
         steps = case.steps
         found = suspects(*for_gallery(case.p, case.q))
         named = behind_counts(steps.kind, steps.counts, steps.right, found, self.level)
@@ -260,19 +286,15 @@ class Counted:
         added = ""
         if shown:
             chance, needed = shown[0].chance, shown[0].needed
-            added = f" {count:,} draws show it {_percent(chance)} of the time" + (
-                f"; 9 times in 10 takes {needed:,}." if needed is not None else "."
+            added = f" So many draws show it {_percent(chance)} of the time" + (
+                f"; 9 times in 10 takes {many(needed, 'draw')}." if needed is not None else "."
             )
         about = {"output-counts", "kept-counts", "kept-share", "corrections"}
         slugs = [(suspect.slug, suspect.title) for suspect in named]
         for finding in list(self.book.found):
             if finding.position == steps.place + 1 and finding.kind in about:
                 self.book.amend(finding, slugs, "The likeliest mistake is", added, by="counts")
-        if not named:
-            self.book.notes.append(
-                f"Position {steps.place + 1:,}: no mistake of the gallery has a law that these "
-                "counts look like."
-            )
+        return bool(named)
 
     def _power(self, case: _Case) -> None:
         steps = case.steps
@@ -284,12 +306,12 @@ class Counted:
             return
         where = f"Position {steps.place + 1:,}: " if self.several else ""
         text = (
-            f"{where}{count:,} draws would show {len(every) - len(weak)} of {len(every)} "
+            f"{where}{many(count, 'draw')} would show {len(every) - len(weak)} of {len(every)} "
             "mistakes of the gallery that change these laws, 9 times in 10 or more"
         )
         shown = "; ".join(
             f"“{p.title}” {_percent(p.chance)} of the time"
-            + (f" ({p.needed:,} draws would do)" if p.needed else "")
+            + (f" ({many(p.needed, 'draw')} would do)" if p.needed and p.needed > count else "")
             for p in weak[:3]
         )
         more = f"; and {len(weak) - 3} more" if len(weak) > 3 else ""
@@ -336,8 +358,14 @@ class _Steps:
 
 
 def _percent(chance: float) -> str:
-    return f"{chance:.0%}" if 0.01 <= chance <= 0.99 else "under 1%" if chance < 0.5 else "over 99%"
+    if 0.01 <= chance <= 0.99:
+        return f"{math.floor(chance * 100)}%"  # what is below 9 in 10 does not read 90%
+    return "under 1%" if chance < 0.5 else "over 99%"
+
+
+def _statistic(value: float) -> str:
+    return f"{value:,.1f}" if value < 1e9 else f"{value:.3g}"
 
 
 def _p_value(value: float) -> str:
-    return f"{value:.2g}" if value > 0 else "below 1e-300"
+    return f"{value:.2g}" if value >= 1e-300 else "below 1e-300"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.audit.material import Source, open_material
-from lab.audit.rows import as_rows
+from lab.audit.rows import as_rows, many
 from lab.errors import LabError, LengthError
 from lab.figures import exact
 from lab.scenario import MOST_BY_HAND, Texts, format_tokens
@@ -20,8 +20,8 @@ MOST_NAMED = 200
 """Tokens of a long row that are named; the rest share one."""
 
 
-def excerpt(source: Source, name: str, position: int) -> Texts:
-    """The stored p and q of one position, exactly as they are: nothing is normalised.
+def excerpt(source: Source, name: str, position: int, *, normalised: bool = False) -> Texts:
+    """The stored p and q of one position, exactly as they are, or each divided by its exact sum.
 
     Up to `MOST_BY_HAND` tokens all are there. Of more, the heaviest of p or q are, and the others
     together as one token; what is accepted among those is then not seen.
@@ -31,12 +31,14 @@ def excerpt(source: Source, name: str, position: int) -> Texts:
     source, name : as for `open_material`
     position : int
         Counted from 1.
+    normalised : bool
+        Whether p and q are divided by their sums.
 
     Raises
     ------
     LabError
-        When the file cannot be read, there is no such position in both p and q, or an entry is no
-        probability.
+        When the file cannot be read, there is no such position in both p and q, an entry is no
+        probability, or a row that is to be divided by its sum is empty.
     """
     with open_material(source, name) as material:
         found = material.arguments
@@ -44,7 +46,8 @@ def excerpt(source: Source, name: str, position: int) -> Texts:
         tokens = found.get("tokens")
     if len(p) != len(q):
         raise LengthError(
-            f"p has {len(p):,} entries here and q has {len(q):,}; One step needs as many."
+            f"p has {many(len(p), 'entry', 'entries')} here and q has {len(q):,}; One "
+            "step needs as many."
         )
     labels = list(map(str, tokens)) if tokens is not None and len(tokens) == len(p) else []
     if len(p) > MOST_BY_HAND:
@@ -53,10 +56,18 @@ def excerpt(source: Source, name: str, position: int) -> Texts:
         p, q = _shortened(p, named), _shortened(q, named)
         labels = [labels[i] if labels else str(i + 1) for i in named]
         labels.append(f"{weights.size - len(named):,} others")
-    return Texts(
-        format_tokens(labels),
-        *(format_vector(tuple(Fraction(entry) for entry in row)) for row in (p, q)),
-    )
+    laws = [tuple(Fraction(entry) for entry in row) for row in (p, q)]
+    if normalised:
+        laws = [_divided(law, vector, position) for law, vector in zip(laws, "pq", strict=True)]
+    return Texts(format_tokens(labels), *map(format_vector, laws))
+
+
+def _divided(law: Exact, vector: str, position: int) -> Exact:
+    """A row divided by its own sum, exactly."""
+    whole = total(law)
+    if not whole:
+        raise LabError(f"{vector} of position {position:,} is empty: its sum is 0.")
+    return tuple(mass / whole for mass in law)
 
 
 Entries = Sequence[Fraction | float]

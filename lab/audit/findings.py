@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -134,8 +135,8 @@ class Audit:
     target_type, draft_type : str
         The types of p and q: a float type's name, or ``"exact"``.
     findings : tuple of Finding
-        At most `MOST_KEPT` of a kind, and always the worst claim of a kind; in the order of
-        `TITLES`, then of positions.
+        At most `MOST_KEPT` of a kind, and with them those in which mistakes are named, at the
+        worst positions of a kind; in the order of `TITLES`, then of positions.
     counted : dict
         How many findings of each kind there are, listed or not.
     notes : tuple of str
@@ -242,7 +243,7 @@ class Book:
                 labels = self.draft_tokens or self.tokens
             token = labels[entry] if labels and entry < len(labels) else None
         position, number = (None if at is None else at + 1 for at in (place, entry))
-        finding = Finding(kind, vector, position, number, token, value, sentence)
+        finding = Finding(kind, vector, position, number, token, value, _begun(sentence))
         if self.counted[kind] < MOST_KEPT:
             self.found.append(finding)
         self.counted[kind] += 1
@@ -278,7 +279,7 @@ class Book:
         several = f" These {by} cannot tell them apart." if len(mistakes) > 1 else ""
         amended = replace(
             finding,
-            sentence=f"{finding.sentence.rstrip()} {lead} {titles}.{several}{added}",
+            sentence=f"{finding.sentence} {lead} {titles}.{several}{added}",
             mistakes=tuple(slug for slug, _ in mistakes),
         )
         if finding in self.found:
@@ -299,9 +300,19 @@ class Book:
         )
 
 
+def _begun(sentence: str) -> str:
+    """A sentence with a capital, but for symbols: P is another law than p."""
+    sentence = sentence.strip()
+    if re.match(r"[pqrα]\b|\w+\(", sentence):
+        return sentence
+    return sentence[:1].upper() + sentence[1:]
+
+
 def value_text(value: Fraction | float) -> str:
-    """A value as it is."""
-    return exact(value) if isinstance(value, Fraction) else repr(float(value))
+    """A value as it is, but for whole numbers that nobody reads."""
+    if isinstance(value, Fraction):
+        return exact(value) if abs(value) < 10**15 else short(value)
+    return repr(float(value))
 
 
 def amount_text(size: Fraction | float) -> str:

@@ -102,6 +102,8 @@ def open_material(source: Source, name: str | None = None) -> Material:
             file = io.BytesIO(source)
         elif isinstance(source, str | os.PathLike):
             name = name or os.fspath(source)
+            if not name:
+                raise FileError(f"The file's name is empty; {ACCEPTED}.")
             file = stack.enter_context(_opened(Path(source)))
         else:
             file = source
@@ -163,7 +165,10 @@ def _read(
             "Larger ones go into .npy or .npz."
         )
     data = file.read(size)
-    text = decoded(data)
+    try:
+        text = decoded(data)
+    except FileError as fault:
+        raise FileError(f"{fault} If it is no text, {ACCEPTED}.") from None
     if name.endswith(".json") or text.lstrip()[:1] in ("{", "["):
         return read_json(text)
     return read_csv(text)

@@ -15,6 +15,9 @@ from lab.labels import visible
 VERSION = 1
 """Of the JSON; raised when a key changes its meaning."""
 
+DIFFER = "Where p and q differ the most"
+"""The title of the detail of one position."""
+
 MOST_LISTED = 20
 """Findings of a kind that the text and the Markdown list; the JSON has all that are kept."""
 
@@ -26,10 +29,10 @@ def text(audit: Audit, name: str = "") -> str:
         lines += ["", title]
         for finding in findings:
             lines.append(f"  {audit.where(finding)}: {_value(finding)}")
-            lines.append(f"    {_capital(finding.sentence)}")
+            lines.append(f"    {_inline_long(finding.sentence)}")
         lines += [f"  {more}"] if more else []
     if audit.detail:
-        lines += ["", _summary(audit)]
+        lines += ["", _summary(audit), f"  {DIFFER}:"]
         lines += [f"  {line}" for line in _table(audit)]
     if audit.notes:
         lines += ["", "Notes", *(f"  {note}" for note in audit.notes)]
@@ -44,11 +47,11 @@ def markdown(audit: Audit, name: str = "") -> str:
         lines += ["", f"## {title}", ""]
         for finding in findings:
             where, value = _escaped(audit.where(finding)), _escaped(_value(finding))
-            lines.append(f"- **{where}**: {value}. {_escaped(_capital(finding.sentence))}")
+            lines.append(f"- **{where}**: {value}. {_escaped(finding.sentence)}")
         lines += ["", more] if more else []
     if audit.detail:
         rows = _cells(audit)
-        lines += ["", "## Where p and q differ the most", "", _summary(audit), ""]
+        lines += ["", f"## {DIFFER}", "", _summary(audit), ""]
         lines += ["| " + " | ".join(rows[0]) + " |", "|" + " --- |" * len(rows[0])]
         lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in rows[1:]]
     if audit.notes:
@@ -191,8 +194,3 @@ def _escaped(value: str) -> str:
 
 def _inline_long(value: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in value)
-
-
-def _capital(sentence: str) -> str:
-    sentence = _inline_long(sentence).strip()
-    return sentence[:1].upper() + sentence[1:]

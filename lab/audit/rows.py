@@ -8,8 +8,9 @@ NumPy's conversion of float16.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
@@ -25,6 +26,9 @@ MOST_TOKENS = 2_000_000
 
 MOST_POSITIONS = 2_000_000
 """Rows a matrix may have."""
+
+LARGEST = 10**300
+"""No entry that is given exactly is as large: sums of them are numbers that floats hold."""
 
 MOST_EXACT = 20_000
 """Entries of a vector or matrix that are kept as fractions; more become float64."""
@@ -96,6 +100,12 @@ class Measures:
     excess: Fraction | float
 
 
+def many(count: int, one: str, several: str = "") -> str:
+    """A number of things: ``"1 draw"``, ``"1,000 draws"``, or ``"2.5e+298 draws"``."""
+    number = f"{count:,}" if count < 10**15 else f"{Decimal(count):.2g}"
+    return f"{number} {one if count == 1 else several or f'{one}s'}"
+
+
 def type_name(rows: Rows) -> str:
     """The name of the float type of `rows`, or ``"exact"``."""
     return "exact" if rows.dtype is None else str(np.dtype(rows.dtype).name)
@@ -125,6 +135,13 @@ def as_rows(values: Values, name: str, *, whole: bool = False) -> Rows:
         return ExactRows([parse_vector(values, name)])
     if not hasattr(values, "shape") or not hasattr(values, "dtype"):
         return _from_lists(values, name)
+    if np.ma.is_masked(values):
+        raise LabError(
+            f"{name} is an array with a mask, and entries are hidden under it; accepted are arrays "
+            "without a mask."
+        )
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.data
     shape = tuple(values.shape)
     if len(shape) not in (1, 2) or 0 in shape:
         raise LengthError(
@@ -170,24 +187,18 @@ def _as_array(values: Values, name: str) -> npt.NDArray[Any]:
 
 
 def _from_lists(values: Values, name: str) -> Rows:
-    if isinstance(values, bytes | dict) or not hasattr(values, "__iter__"):
+    if not is_list(values):
         raise LabError(f"{name} is no list of numbers; accepted is a row or a matrix of them.")
     rows = list(values)
     if not rows:
         raise LengthError(f"{name} has no entries; at least one is accepted.")
-    nested = [hasattr(row, "__len__") and not isinstance(row, str) for row in rows]
+    nested = [is_list(row) for row in rows]
     if not all(nested):
         if any(nested):
             raise LengthError(f"{name} mixes rows and numbers; accepted is a row or a matrix.")
         rows = [rows]
-    if any(len(row) != len(rows[0]) for row in rows) or not len(rows[0]):
-        bad, row = next(
-            (n, row) for n, row in enumerate(rows, 1) if len(row) != len(rows[0]) or not len(row)
-        )
-        raise LengthError(
-            f"{name}, row {bad} has {len(row)} entries and row 1 has {len(rows[0])}; accepted "
-            "are rows of one length, with at least one entry."
-        )
+    rows = [list(row) for row in rows]
+    check_lengths(rows, name)
     if len(rows[0]) > MOST_TOKENS:
         raise LengthError(
             f"{name} has {len(rows[0]):,} tokens; up to {MOST_TOKENS:,} are accepted."
@@ -200,13 +211,32 @@ def _from_lists(values: Values, name: str) -> Rows:
     return from_numbers(read, names)
 
 
+def is_list(values: object) -> bool:
+    """Whether it holds several things, in an order."""
+    if isinstance(values, str | bytes | dict | Set) or getattr(values, "shape", None) == ():
+        return False
+    return hasattr(values, "__iter__")
+
+
+def check_lengths(rows: Sequence[Sequence[object]], name: str) -> None:
+    """Raises `LengthError` when a row has no entries, or others than the first."""
+    for n, row in enumerate(rows, 1):
+        if not row:
+            raise LengthError(f"{name}, row {n:,} has no entries; at least one is accepted.")
+        if len(row) != len(rows[0]):
+            raise LengthError(
+                f"{name}, row {n:,} has {many(len(row), 'entry', 'entries')} and row 1 has "
+                f"{len(rows[0]):,}; accepted are rows of one length."
+            )
+
+
 def number(entry: object, name: str, position: int) -> Fraction | float:
     """One number: floats as they are, NaN and infinities too; everything else as a fraction.
 
     Raises `EntryError`, naming the entry.
     """
-    if isinstance(entry, np.generic):
-        entry = entry.item()
+    if getattr(entry, "shape", None) == () and not np.ma.is_masked(entry):
+        entry = entry.item()  # type: ignore[attr-defined]
     if isinstance(entry, float):
         return entry
     if isinstance(entry, str):
@@ -226,11 +256,16 @@ def number(entry: object, name: str, position: int) -> Fraction | float:
         return float(value)
     except (TypeError, ValueError):
         pass
-    raise EntryError(name, position, str(entry), "it is not a number; accepted are numbers.")
+    shown = type(entry).__name__  # an object's own text may be anything
+    raise EntryError(name, position, shown, "it is not a number; accepted are numbers.")
 
 
 def from_numbers(read: Sequence[Sequence[Fraction | float]], names: Sequence[str]) -> Rows:
     """Rows of fractions, or of float64 when an entry is a float or there are too many."""
+    for row, name in zip(read, names, strict=True):
+        for n, entry in enumerate(row, 1):
+            if isinstance(entry, Fraction) and not -LARGEST < entry < LARGEST:
+                raise EntryError(name, n, "…", "it is larger than floats hold; accepted are laws.")
     exact = [tuple(entry for entry in row if isinstance(entry, Fraction)) for row in read]
     if (
         all(len(left) == len(row) for left, row in zip(exact, read, strict=True))
@@ -239,14 +274,8 @@ def from_numbers(read: Sequence[Sequence[Fraction | float]], names: Sequence[str
     ):
         return ExactRows(exact)
     floats = np.empty((len(read), len(read[0])))
-    for i, (row, name) in enumerate(zip(read, names, strict=True)):
-        for j, entry in enumerate(row):
-            try:
-                floats[i, j] = float(entry)
-            except OverflowError:
-                raise EntryError(
-                    name, j + 1, "…", "it is too large for floats; accepted are laws."
-                ) from None
+    for i, row in enumerate(read):
+        floats[i] = list(map(float, row))
     return floats
 
 
@@ -451,6 +480,17 @@ def _bound(tokens: int, kind: str) -> tuple[float, float]:
         roundings += 1 + math.ceil(math.log2(tokens))
     summing = 0.0 if kind == "float16" else tokens * 2.0**-53
     return roundings * 2.0 ** -PRECISION[kind] + summing, tokens * SMALLEST[kind] / 2
+
+
+def decimals(row: Row) -> int | None:
+    """How many decimals the entries of a row need, if 15 are enough."""
+    if isinstance(row, tuple):
+        common = math.lcm(*(entry.denominator for entry in row))
+        return next((k for k in range(16) if 10**k % common == 0), None)
+    if row.dtype != np.float64:
+        return None
+    enough = (k for k in range(16) if (np.round(row, k) == row).all())
+    return next(enough, None) if (np.round(row, 15) == row).all() else None
 
 
 def narrower(row: Row, kind: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lab.audit.fields import ACCEPTED, COUNTS, LABELS, ignored, named
-from lab.audit.rows import MOST_EXACT, MOST_TOKENS, Rows, from_numbers, number
+from lab.audit.rows import MOST_EXACT, MOST_TOKENS, Rows, check_lengths, from_numbers, many, number
 from lab.errors import EntryError, FileError
 from lab.tables import from_text_cell, split_rows, unmarked
 
@@ -37,9 +37,10 @@ def read_json(text: str) -> tuple[dict[str, Any], list[str]]:
             object_pairs_hook=_once,
         )
     except json.JSONDecodeError as fault:
+        behind = fault.msg == "Extra data"
         raise FileError(
             f"The file cannot be read as JSON: {fault.msg} in line {fault.lineno:,}, column "
-            f"{fault.colno:,}. It may be cut."
+            f"{fault.colno:,}. {'Accepted is one object.' if behind else 'It may be cut.'}"
         ) from None
     except RecursionError:
         raise FileError(
@@ -81,12 +82,8 @@ def _nested(value: object, name: str) -> list[list[str]]:
     if not isinstance(value, list) or not value:
         raise FileError(f"{name} is no list of numbers in the JSON.")
     rows = value if all(isinstance(row, list) for row in value) else [value]
-    for number_, row in enumerate(rows, 1):
-        if len(row) != len(rows[0]) or not row:
-            raise FileError(
-                f"{name}, row {number_} has {len(row)} entries and row 1 has {len(rows[0])}; "
-                "accepted are rows of one length, with at least one entry."
-            )
+    check_lengths(rows, name)
+    for row in rows:
         for place, entry in enumerate(row, 1):
             if not isinstance(entry, str):
                 shown = json.dumps(entry)[:40]
@@ -162,10 +159,14 @@ def read_csv(text: str) -> tuple[dict[str, Any], list[str]]:
     places, place_of_position, notes = _csv_columns(header)
     needed = max([*places.values(), place_of_position or 0])
     for row_number, line in enumerate(body, 1):
-        if len(line) <= needed:
+        filled = max((n for n, cell in enumerate(line, 1) if cell.strip()), default=0)
+        if len(line) <= needed or filled > len(header):
+            hint = "The file may be cut."
+            if filled > len(header):
+                hint = "Decimal commas need semicolons or tabs between the cells, or quotes."
             raise FileError(
-                f"Row {row_number:,} below the header has {len(line)} cells, and the header "
-                f"{len(header)}; accepted are as many. The file may be cut."
+                f"Row {row_number:,} below the header has {many(len(line), 'cell')}, and the "
+                f"header {len(header):,}; accepted are as many. {hint}"
             )
     groups = _groups(body, place_of_position, notes)
     arguments: dict[str, Any] = {}
@@ -184,7 +185,14 @@ def read_csv(text: str) -> tuple[dict[str, Any], list[str]]:
         if name not in ("p", "q") and not any(cell for row in plain for cell in row):
             continue
         if name == "acceptance":  # one number, repeated or only in the first row
-            plain = [[next((cell for cell in row if cell), "")] for row in plain]
+            differing = next((row for row in plain if len({*filter(None, row)}) > 1), None)
+            if differing:
+                listed = " and ".join(sorted({*filter(None, differing)})[:2])
+                raise FileError(
+                    f"The column {header[place]} has {listed} at one position; accepted is one "
+                    "number for each."
+                )
+            plain = [[next(filter(None, row), "")] for row in plain]
         arguments[name] = _from_texts(plain, name, notes, counts=name in COUNTS)
     return arguments, notes
 
@@ -231,7 +239,7 @@ def _groups(body: list[list[str]], place: int | None, notes: list[str]) -> list[
     for label, size in sizes.items():
         if size != sizes[first]:
             raise FileError(
-                f"Position {label[:20]} has {size:,} tokens and position {first[:20]} has "
+                f"Position {label[:20]} has {many(size, 'token')} and position {first[:20]} has "
                 f"{sizes[first]:,}; accepted are as many. The file may be cut."
             )
     if list(groups) != [str(n) for n in range(1, len(groups) + 1)]:

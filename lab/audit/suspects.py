@@ -176,12 +176,14 @@ def behind_claim(
 def _cells(kind: str, law: Suspect) -> Cells | None:
     """The law of what is counted; None when that never happens."""
     if kind == "steps":
-        return np.concatenate([_floats(law.kept), _floats(law.replaced)])
-    parts = {"output": law.output, "corrections": law.replacement, "kept": law.kept}
-    if parts[kind] is None:
-        return None
-    cells = _floats(parts[kind])
-    return cells if cells.any() else None
+        cells = np.concatenate([_floats(law.kept), _floats(law.replaced)])
+    else:
+        parts = {"output": law.output, "corrections": law.replacement, "kept": law.kept}
+        if parts[kind] is None:
+            return None
+        cells = _floats(parts[kind])
+    # Rules that divide 0 by 0 here have no law, or one that is not finite.
+    return cells if 0 < cells.sum() < np.inf else None
 
 
 def _floats(law: Law) -> Cells:
@@ -246,7 +248,11 @@ def powers(
         chance = measure(count)
         if math.isnan(chance):  # the laws differ by more than floats hold
             chance = 1.0
-        shown.append(Power(suspect.slug, suspect.title, chance, draws_needed(law, right)))
+        try:
+            needed = draws_needed(law, right)
+        except OverflowError:  # more than floats hold, beside an entry that is next to 0
+            needed = None
+        shown.append(Power(suspect.slug, suspect.title, chance, needed))
     return tuple(shown)
 
 

@@ -9,9 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import streamlit as st
 from driver import Lab, unescaped
 
 from lab import MISTAKES, parse_vector
+from lab.audit import material
 from lab.audit.material import LARGEST_UPLOAD
 
 P, Q = np.array([0.5, 0.25, 0.25]), np.array([0.25, 0.25, 0.5])
@@ -77,6 +79,7 @@ def test_positions_are_plotted_and_one_is_opened():
     lab.number("Position", 3)
     kept = float(np.minimum(p[2], q[2]).sum())
     assert f"α = **{kept:.6g}**" in lab.words
+    lab.switch("Divide each by its own sum, exactly", on=False)
     lab.press("Open in One step")
     lab.go("one_step")
     assert parse_vector(lab.field("Target p")) == tuple(map(Fraction, p[2].tolist()))
@@ -85,10 +88,17 @@ def test_positions_are_plotted_and_one_is_opened():
 def test_a_long_row_is_opened_with_its_heaviest_tokens():
     rng = np.random.default_rng(5)
     p, q = (rng.dirichlet(np.ones(2_000)).astype(np.float32) for _ in "pq")
-    lab = page(p=p, q=q).press("Open in One step").go("one_step")
+    lab = page(p=p, q=q)
+    assert "divided by their own sums (Σ p = " in lab.words
+    lab.press("Open in One step").go("one_step")
     named = parse_vector(lab.field("Target p"))
     assert len(named) == 200
-    assert sum(named) == sum(map(Fraction, p.tolist()))
+    assert sum(named) == 1
+    assert not lab.errors
+    lab = page(p=p, q=q).switch("Divide each by its own sum, exactly", on=False)
+    assert "as they are stored" in lab.words
+    lab.press("Open in One step").go("one_step")
+    assert sum(parse_vector(lab.field("Target p"))) == sum(map(Fraction, p.tolist()))
     assert lab.field("Tokens").endswith('"1,801 others"')
 
 
@@ -121,6 +131,56 @@ def test_the_audit_stays_while_other_pages_are_shown_and_goes_with_its_file():
     lab.upload("other.npz", npz(p=P * 2, q=Q))
     assert "Clean" not in lab.words
     assert lab.at.warning
+
+
+def position(lab: Lab) -> int:
+    (field,) = [field for field in lab.at.number_input if field.label == "Position"]
+    return field.value
+
+
+def test_positions_with_findings_come_first_then_the_least_likely_counts():
+    p, q = np.tile([0.2, 0.5, 0.3], (9, 1)), np.tile([0.6, 0.2, 0.2], (9, 1))
+    counts = np.tile([200, 500, 300], (9, 1))
+    counts[3] = [215, 490, 295]
+    counts[6] = [600, 200, 200]
+    p[1] += [1e-16, 0, 0]
+    lab = page(p=p, q=q, counts=counts)
+    (worst,) = [table for table in lab.tables if "findings" in table.columns]
+    assert list(worst["position"][:2]) == ["7", "4"]
+    assert position(lab) == 7
+    lab.number("Position", 8)
+    lab.upload("other.npz", npz(p=p, q=q, counts=counts[[0, 1, 2, 6, 4, 5, 3, 7, 8]]))
+    assert position(lab) == 4
+
+
+def test_single_positions_work_after_a_visit_to_another_page():
+    p, q = np.tile([0.2, 0.5, 0.3], (9, 1)), np.tile([0.6, 0.2, 0.2], (9, 1))
+    lab = page(p=p, q=q, residual=p).go("one_step").go("audit")
+    assert "Choose it again" not in lab.words
+    lab.number("Position", 3)
+    assert "α = **0.6**" in lab.words
+    lab.press("Open in One step").go("one_step")
+    assert sum(parse_vector(lab.field("Target p"))) == 1
+
+
+def test_an_audit_that_was_broken_off_says_so_and_can_be_made_again(monkeypatch):
+    def broken_off(*_, **__):
+        st.stop()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(material, "audit_file", broken_off)
+        lab = page(p=P, q=Q).go("one_step").go("audit")
+    assert any("broken off" in error for error in lab.errors)
+    lab.press("Audit again")
+    assert "Clean" in lab.words
+    assert not lab.errors
+
+
+def test_a_pair_that_cannot_be_compared_has_nothing_to_open():
+    for arrays in ({"p": [np.nan, 0.5], "q": [0.5, 0.5]}, {"p": [0.5, 0.5], "q": [1.0]}):
+        lab = page(**arrays)
+        assert "differ the most" not in lab.words
+        assert not lab.has("button", "Open in One step")
 
 
 def test_a_csv_of_a_spreadsheet():

@@ -15,11 +15,12 @@ from strategies import FLOATS, float_pairs, law_pairs, ticket_pairs
 
 from lab import MISTAKES, Audit, Finding, LabError, audit
 from lab import evidence as evidence_module
+from lab.audit import counted as counted_module
 from lab.audit import suspects as suspects_module
-from lab.audit.claims import UNDIVIDED
+from lab.audit.claims import MOST_NAMED, UNDIVIDED, most_named
 from lab.audit.counted import Counted
 from lab.audit.findings import MOST_KEPT, TITLES, Book
-from lab.audit.rows import Meter, explained
+from lab.audit.rows import Meter, explained, many
 from lab.audit.suspects import LONGEST, suspects
 from lab.errors import LengthError
 
@@ -257,6 +258,56 @@ def test_a_row_that_was_rounded_before_is_recognised():
     assert "float16" in found.findings[0].sentence
 
 
+@pytest.mark.parametrize(
+    ("row", "places"),
+    [
+        (["0.333333"] * 3, 6),
+        ([0.333333] * 3, 6),
+        (["0.02"] * 46 + ["0.020001"] * 4, 6),
+        (["0.02000008"] * 50, None),
+        (["0.33"] * 3, 2),
+        (["0.3"] * 3, None),
+        (["0.33", "0.33", "0.3"], None),
+        (["1/3", "0.333333", "0.333333"], None),
+    ],
+)
+def test_sums_of_printed_decimals_are_explained_by_their_number(row, places):
+    found = audit(row, [Fraction(1, len(row))] * len(row))
+    (sentence,) = [finding.sentence for finding in found.findings if finding.kind == "sum"]
+    if places is None:
+        assert "Rounding to" not in sentence
+    else:
+        assert f"Rounding to {places} decimals explains it" in sentence
+        assert "Look for" not in sentence
+
+
+def test_sentences_begin_with_a_capital_and_symbols_do_not():
+    found = audit(np.array([0.5, 0.5]), [0.5, np.nextafter(0.5, 0)], tokens=["a"])
+    sentences = {finding.kind: finding.sentence for finding in found.findings}
+    assert sentences["residual-without-rejection"].startswith("p exceeds q here")
+    assert sentences["different-vocabularies"].startswith("p has 2 entries and there is 1 label;")
+    assert not any(sentence != sentence.strip() for sentence in sentences.values())
+
+
+def test_the_detail_of_fractions_is_exact():
+    third = Fraction(1, 3)
+    found = audit([third, 2 * third], ["0.5", "0.5"])
+    assert [row.residual for row in found.detail] == [0.0, 1.0]
+    row = audit([third] * 3, [third / 2, third / 2, 2 * third]).detail[1]
+    assert (row.target, row.draft, row.accepted, row.residual) == (1 / 3, 1 / 6, 1 / 6, 0.5)
+
+
+def test_rows_of_different_types_are_said_to_be_compared_as_stored():
+    p, q = (
+        np.array(law, float).astype(kind)
+        for law, kind in (([0.1] * 10, "float32"), ([0.1] * 10, "float16"))
+    )
+    notes = audit(p, q).notes
+    assert any("p has the type float32 and q the type float16" in note for note in notes)
+    assert any("The totals of p and q differ" in note for note in notes)
+    assert not audit(p, p).notes
+
+
 def test_logarithms_are_recognised():
     found = audit(np.log([0.25, 0.75]), [0.25, 0.75])
     assert found.counted == {"negative": 2}
@@ -400,8 +451,17 @@ def test_mistakes_that_cannot_be_told_apart_are_all_named():
     assert "cannot tell them apart" in finding.sentence
 
 
-def test_a_wrong_claim_is_named_at_its_worst_position_only():
+def test_wrong_claims_are_named_at_the_worst_positions():
     p, q = (np.tile(stored(law, "float64"), (150, 1)) for law in WORKED)
+    found = audit(p, q, residual=p)
+    assert [f.position for f in found.findings if f.mistakes] == list(range(1, MOST_NAMED + 1))
+    assert any("Of the 150 positions where residual is wrong" in note for note in found.notes)
+    few = audit(p[:12], q[:12], residual=p[:12])
+    assert all(f.mistake == "resample-from-target" for f in few.findings)
+    assert not few.notes
+    assert most_named(3) == MOST_NAMED
+    assert most_named(10_000) < MOST_NAMED
+    assert most_named(2_000_000) == 1
     residual = p.copy()
     residual[120, 0] += 0.3
     found = audit(p, q, residual=residual)
@@ -428,6 +488,24 @@ def test_claims_from_before_the_rows_were_rounded_are_right(kind):
             output=p,
         )
         assert found.clean, found.verdict
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "claim", "rounded"),
+    [
+        ([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], {"acceptance": 0.78}, "p and q"),
+        ([0.5, 0.25, 0.25], [0.25, 0.5, 0.25], {"output": [0.52, 0.24, 0.24]}, "p and q"),
+        ([0.2, 0.5, 0.3], [0.6, 0.2, 0.2], {"acceptance": 0.609375}, "the claim"),
+        ([0.2, 0.5, 0.3], [0.6, 0.2, 0.2], {"acceptance": 0.6 + 1e-14}, None),
+    ],
+)
+def test_short_binary_fractions_leave_no_more_to_rounding_than_their_type(p, q, claim, rounded):
+    finding = only(audit(p, q, **claim))
+    said = f"Every entry of {rounded} is a number of" in finding.sentence
+    assert said == (rounded is not None)
+    halves = (np.array(row, np.float16) for row in (p, q))
+    if "output" not in claim:
+        assert audit(*halves, acceptance=claim["acceptance"]).clean == (rounded is None)
 
 
 def test_claims_are_held_to_their_own_type():
@@ -590,6 +668,18 @@ def test_a_matrix_of_counts_shares_one_level():
     assert (finding.kind, finding.position) == ("output-counts", 322)
 
 
+def test_mistakes_behind_counts_are_named_at_the_worst_positions():
+    p, q = (np.tile([float(x) for x in law], (30, 1)) for law in WORKED)
+    counts = np.tile([300, 100, 100], (30, 1))
+    counts[25] = [600, 200, 200]
+    found = audit(p[:12], q[:12], counts=counts[:12])
+    assert all(f.mistake for f in found.findings)
+    found = audit(p, q, counts=counts)
+    named = [f.position for f in found.findings if f.mistakes]
+    assert named == [*range(1, MOST_NAMED), 26]
+    assert any("Of the 30 positions where counts fail" in note for note in found.notes)
+
+
 def test_two_counts_give_the_third():
     kept, replaced = [200, 200, 200], [0, 300, 100]
     one = audit(*WORKED, counts=np.add(kept, replaced), accepted_counts=kept)
@@ -619,6 +709,14 @@ def test_the_kept_share_against_alpha():
     assert "kept-share" in kinds(found)
 
 
+@pytest.mark.parametrize("times", [1, 10**6, 10**9, 10**12])
+def test_the_kept_share_of_very_many_draws(times):
+    counts = np.array([2_000, 5_000, 3_000]) * times
+    kept = np.array([2_000, 2_000, 2_000]) * times
+    assert audit(*WORKED, counts=counts, accepted_counts=kept).clean
+    assert "kept-share" in kinds(audit(*WORKED, counts=counts, accepted_counts=kept // 2))
+
+
 def test_corrections_without_a_residual():
     found = audit([0.5, 0.5], [0.5, 0.5], counts=[50, 51], accepted_counts=[50, 50])
     assert kinds(found) >= {"corrections"}
@@ -631,6 +729,7 @@ def test_corrections_without_a_residual():
         ({"counts": [1, -2, 3]}, 2),
         ({"counts": [1.5, 2, 3]}, 1),
         ({"counts": [1, 2, np.nan]}, 3),
+        ({"counts": [1, 1e300, 3]}, 2),
         ({"counts": [5, 5, 5], "accepted_counts": [5, 6, 5]}, 2),
         ({"accepted_counts": [5, 6, 5], "proposed_counts": [9, 9, 4]}, 3),
         ({"counts": [5, 5, 5], "accepted_counts": [5, 0, 5], "correction_counts": [0, 4, 0]}, 2),
@@ -645,6 +744,68 @@ def test_counts_that_look_like_no_mistake_say_so():
     found = audit(*WORKED, counts=[1_900, 50, 50])
     assert only(found).mistakes == ()
     assert any("no mistake of the gallery" in note for note in found.notes)
+
+
+def test_long_whole_numbers_are_not_written_out():
+    found = audit([10**200, 1], [1, 0], counts=[10**200, 0])
+    assert {"sum", "impossible-counts"} <= kinds(found)
+    for finding in found.findings:
+        assert len(finding.value) < 20
+        assert all(len(word) < 25 for word in finding.sentence.split())
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-300, 1e-160])
+def test_entries_next_to_0_do_not_cost_the_verdict(tiny):
+    for p, q in ([0.5, 0.5, tiny], [0.25, 0.75, 0.0]), ([0.5, 0.5, 0.0], [0.25, 0.75, tiny]):
+        assert audit(p, q, counts=[1, 1, 0]).clean
+        assert audit(p, q, accepted_counts=[1, 1, 0]).clean
+
+
+def test_kept_counts_alone_are_tested_and_what_is_missing_is_said():
+    found = audit([0.2, 0.5, 0.3], [0.6, 0.2, 0.2], accepted_counts=[2, 2, 2])
+    assert found.clean
+    assert [test.kind for test in found.tests] == ["kept-counts"]
+    assert any("How many were proposed is missing" in note for note in found.notes)
+    apart = audit([0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5], accepted_counts=[1, 0, 0, 1])
+    assert kinds(apart) == {"kept-at-zero"}
+
+
+def test_a_law_without_mass_does_not_cost_the_verdict():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(suspects_module, "LONGEST", 0)
+        assert kinds(audit([0.5, 0.5], [0.0, 0.0], counts=[1, 2])) == {
+            "sum",
+            "residual-without-rejection",
+        }
+
+
+def test_the_level_of_all_tests_is_stated_where_there_are_any():
+    words = "All tests of this audit together accuse right counts 1% of the time"
+    assert any(words in note for note in audit(*WORKED, counts=[2, 5, 3]).notes)
+    assert not audit(*WORKED, counts=[0, 0, 0]).notes[1:]
+
+
+def test_what_draws_would_do_is_more_than_there_are_and_readable():
+    assert many(1, "draw") == "1 draw"
+    assert many(12_345, "draw") == "12,345 draws"
+    assert many(25 * 10**297, "draw") == "2.5e+298 draws"
+    assert counted_module._percent(0.8999) == "89%"
+    assert counted_module._p_value(7e-309) == counted_module._p_value(0) == "below 1e-300"
+    shift = 1e-140
+    notes = audit([1 - shift, shift], [1.0, 0.0], counts=[10**15, 0]).notes
+    assert all(len(word) < 30 for note in notes for word in note.split())
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("vector", ["p", "q", "residual", "output", "acceptance", "counts"])
+@pytest.mark.parametrize("size", [1e308, 1e200, 5e-324, np.inf, np.nan, -1e308])
+def test_no_number_makes_a_warning(vector, size):
+    given = {"p": [0.2, 0.5, 0.3], "q": [0.6, 0.2, 0.2], vector: [size, size, 0.3]}
+    if vector == "acceptance":
+        given[vector] = [size]
+    assert not audit(**given).clean
+    # Z is next to 0 here, and what is divided by it may be infinite.
+    audit([0.5, 0.5, 5e-324], [0.5, 0.5, 0.0], residual=[size] * 3)
 
 
 def test_no_counts_at_all_are_no_finding():
@@ -703,7 +864,8 @@ def test_one_position_of_many():
     assert other.clean
     assert other.detail[0].entry == 1
     assert other.detail[0].residual == 0
-    for position in (0, 6, -1, True):
+    assert audit(p, q, position=np.int64(2)).clean
+    for position in (0, 6, -1, True, 1.0, "1", [1]):
         with pytest.raises(LabError, match="accepted are 1 to 5"):
             audit(p, q, position=position)
 
@@ -743,7 +905,15 @@ def test_types_may_differ(mix):
         (np.zeros((2, 0)), np.zeros((2, 0)), "shape"),
         (np.zeros((2, 2, 2)), np.zeros((2, 2)), "shape"),
         (np.zeros(2, complex), np.zeros(2), "complex128"),
-        ([[0.5, 0.5], [1.0]], [0.5, 0.5], "row 2 has 1 entries"),
+        ([[0.5, 0.5], [1.0]], [0.5, 0.5], "row 2 has 1 entry and row 1 has 2"),
+        ([[]], [1.0], "row 1 has no entries"),
+        ({0.5, 0.25}, [0.5, 0.5], "p is no list"),
+        ([{0.5}, {0.25}], [0.5, 0.5], "not a number"),
+        (np.ma.array([0.5, 0.5], mask=[0, 1]), [0.5, 0.5], "p is an array with a mask"),
+        ([np.ma.array([0.5, 0.5], mask=[0, 1])], [0.5, 0.5], "not a number"),
+        ([0.5, object()], [0.5, 0.5], r"entry 2 \(“object”\)"),
+        ([10**400, 1], [1, 0], "p, entry 1 .* larger than floats hold"),
+        ([0.5, 10**400], [1, 0], "p, entry 2 .* larger than floats hold"),
         ([0.5, "x"], [0.5, 0.5], "cannot be read as a number"),
         ([0.5, None], [0.5, 0.5], "not a number"),
         (3, [1], "no list"),
@@ -769,6 +939,11 @@ def test_every_kind_has_a_title_and_arrays_are_read_only():
     for name in ("acceptance", "rejection", "excess", "target_defect", "draft_defect"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(found, name)[0] = 0
+
+
+def test_a_mask_that_hides_nothing_is_no_matter():
+    p = np.ma.array([[0.5, 0.5]] * 2, mask=False)
+    assert audit(p, p, residual=np.zeros((2, 2))).clean
 
 
 def test_inputs_are_left_alone():

@@ -54,7 +54,9 @@ def test_json_and_markdown(files, capsys):
 
 def test_one_position(files, capsys):
     assert command.main(["audit", str(files / "wrong.npz"), "--position", "1"]) == 0
-    assert "α = 0.6, Z = 0.4" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "α = 0.6, Z = 0.4" in out
+    assert "Where p and q differ the most" in out
     assert command.main(["audit", str(files / "wrong.npz"), "--position", "2"]) == 1
     assert "position 2" in capsys.readouterr().out
     assert command.main(["audit", str(files / "wrong.npz"), "--position", "3"]) == 2
@@ -62,7 +64,13 @@ def test_one_position(files, capsys):
 
 
 def test_usage_is_no_traceback(capsys):
-    for arguments in ([], ["audit"], ["audit", "x", "--position", "one"], ["other"]):
+    for arguments in (
+        [],
+        ["audit"],
+        ["audit", "x", "--position", "one"],
+        ["other"],
+        ["audit", "x", "--json", "--markdown"],
+    ):
         with pytest.raises(SystemExit) as stopped:
             command.main(arguments)
         assert stopped.value.code == 2
@@ -75,6 +83,7 @@ def test_usage_is_no_traceback(capsys):
         (KeyboardInterrupt(), "Stopped"),
         (OSError(5, "Input/output error"), "Input/output error"),
         (MemoryError(), "memory"),
+        (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0"),
     ],
 )
 def test_what_stops_an_audit_is_a_sentence(fault, words, monkeypatch, capsys):
@@ -115,6 +124,34 @@ def test_the_command_itself_in_a_terminal_of_another_alphabet(files):
     assert done.returncode == 1
     assert done.stdout.startswith(str(files / "wrong.npz").encode())
     assert not done.stderr
+
+
+@pytest.mark.parametrize("where", [">&-", ">/dev/full"])
+def test_a_report_that_cannot_be_written_is_no_verdict(files, where):
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m lab audit {files / 'clean.npz'} {where}"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"The report cannot be written")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_closed_streams_do_not_change_the_exit_code(files):
+    for name, where, code in (
+        ("clean", "2>&-", 0),
+        ("broken", "2>&-", 2),
+        ("broken", ">&- 2>&-", 2),
+    ):
+        command_line = f"{sys.executable} -m lab audit {files / name}.npz {where}"
+        assert (
+            subprocess.run(
+                ["/bin/sh", "-c", command_line], cwd=ROOT, check=False, stdout=subprocess.DEVNULL
+            ).returncode
+            == code
+        )
 
 
 def test_ctrl_c_while_a_file_is_read(tmp_path):

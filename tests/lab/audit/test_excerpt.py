@@ -61,6 +61,19 @@ def test_what_one_step_cannot_take_is_refused(arrays, position, words):
         excerpt(data, "x.npz", position)
 
 
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("size", [7, 400])
+def test_rows_are_divided_by_their_own_sums_on_demand(kind, size):
+    rng = np.random.default_rng(4)
+    p, q = (rng.dirichlet(np.ones(size)).astype(kind) for _ in "pq")
+    stored, divided = (excerpt(npz(p=p, q=q), "x.npz", 1, normalised=n) for n in (False, True))
+    for one, other in ((stored.p, divided.p), (stored.q, divided.q)):
+        law = parse_vector(one)
+        assert parse_vector(other) == tuple(mass / sum(law) for mass in law)
+    with pytest.raises(LabError, match="q of position 1 is empty"):
+        excerpt(npz(p=[0.5, 0.5], q=[0.0, 0.0]), "x.npz", 1, normalised=True)
+
+
 def test_fractions_of_a_text_stay_fractions():
     texts = excerpt(b'{"p": ["1/3", "2/3"], "q": ["0.1", "0.9"]}', "x.json", 1)
     assert (texts.tokens, texts.p, texts.q) == ("", "1/3, 2/3", "0.1, 0.9")

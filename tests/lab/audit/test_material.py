@@ -413,6 +413,8 @@ def test_paths_that_are_no_files(tmp_path):
         audit_file("/dev/zero")
     with pytest.raises(FileError):
         audit_file("a\0b")
+    with pytest.raises(FileError, match="name is empty"):
+        audit_file("")
 
 
 def test_a_file_that_is_cut_while_it_is_read(tmp_path):
@@ -483,7 +485,7 @@ def test_positions_in_csv():
     assert any("counted from 1" in note for note in found.notes)
     for bad, words in (
         (data + b"0,A,0.5,0.5\n", "comes back"),
-        (data + b"2,A,0.5,0.5\n", "has 1 tokens"),
+        (data + b"2,A,0.5,0.5\n", "has 1 token and"),
         (data.replace(b"1,C", b"1,D"), "same tokens"),
     ):
         with pytest.raises(FileError, match=words):
@@ -506,7 +508,10 @@ def test_bad_numbers_in_csv_are_findings(cell, kind):
         ("token,p\nA,1\n", "no q"),
         ("token,p,q\n", "no rows"),
         ("token,p,q\nA,,1\n", "entry 1"),
-        ("token,p,q\nA,0.5,0.5\nB,0.5\n", "Row 2"),
+        ("token,p,q\nA,0.5,0.5\nB\n", "Row 2 below the header has 1 cell, and the header 3"),
+        ("token,p,q\nA,0,2,0,6\n", "Row 1 below the header has 5 cells.* commas need semicolons"),
+        ("token,p,q\nA,0.5,0.5\nB,0.5,0.5,junk\n", "Row 2 below the header has 4 cells"),
+        ("p,q,alpha\n0.5,0.5,1\n0.5,0.5,0\n", "alpha has 0 and 1 at one position"),
         ("p,q,p\n1,1,1\n", "two columns"),
         ("p,target,q\n1,1,1\n", "both stand for p"),
         ("p,q\nx,1\n", "cannot be read"),
@@ -565,7 +570,13 @@ def test_not_a_number_in_json_is_a_finding():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ('{"p": [1], "q": [1]', "cannot be read as JSON"),
+        ('{"p": [1], "q": [1]', "cannot be read as JSON.*It may be cut"),
+        ('{"p": [1], "q": [1]} {}', r"Extra data in line 1, column 22\. Accepted is one object"),
+        ('{"p": [1e400, 0.5], "q": [0.5, 0.5]}', "p, entry 1 .* larger than floats hold"),
+        ('{"p": [' + "9" * 400 + '], "q": [1]}', "p, entry 1 .* larger than floats hold"),
+        ('{"p": [1], "q": [1], "counts": [' + "9" * 400 + "]}", "counts, entry 1"),
+        ('{"p": [1], "q": [1], "acceptance": 1e400}', "acceptance, entry 1"),
+        ('{"p": [[]], "q": [1]}', "row 1 has no entries"),
         ('{"p": [1], "p": [0], "q": [1]}', "twice"),
         ('{"p": [1]}', "no q"),
         ('{"p": [[1], [0.5, 0.5]], "q": [1]}', "row 2 has 2"),
@@ -589,6 +600,56 @@ def test_not_a_number_in_json_is_a_finding():
 def test_json_that_is_none(data, words):
     with pytest.raises(LabError, match=words):
         audit_file(data.encode(), "x.json")
+
+
+@pytest.mark.parametrize("alpha", ["0.6", '"0.6"', '"3/5"', "[0.6]", "0.60000000000000001"])
+def test_acceptance_in_json(alpha):
+    data = f'{{"p": [0.2, 0.5, 0.3], "q": [".6", 0.2, 0.2], "acceptance": {alpha}}}'
+    assert audit_file(data.encode()).clean
+    wrong = audit_file(data.replace(alpha, "0.61").encode())
+    assert wrong.counted == {"wrong-acceptance": 1}
+
+
+def test_acceptance_of_each_position_in_json_and_csv():
+    for alphas in ("[0.6, 1]", "[[0.6], [1]]"):
+        data = f'{{"p": [{P}, {P}], "q": [{Q}, {P}], "acceptance": {alphas}}}'
+        assert audit_file(data.encode()).clean
+        (finding,) = audit_file(
+            data.replace(" 1]", " 0.9]").replace("[1]", "[0.9]").encode()
+        ).findings
+        assert (finding.kind, finding.position, finding.value) == ("wrong-acceptance", 2, "0.9")
+    for first in (True, False):
+        lines = [
+            f"{n},{p},{q},{alpha if k == 0 or not first else ''}\n"
+            for n, draft, alpha in ((1, Q, 0.6), (2, P, 1))
+            for k, (p, q) in enumerate(zip(P, draft, strict=True))
+        ]
+        found = audit_file(("position,p,q,acceptance\n" + "".join(lines)).encode())
+        assert found.clean
+        assert "the claimed acceptance" in found.checked
+
+
+def test_empty_cells_behind_the_last_column_are_fine():
+    assert audit_file(b"token,p,q\nA,0.5,0.5,\nB,0.5,0.5,,\n").clean
+
+
+def test_what_is_not_text_is_told_everything_that_is_accepted():
+    for name in ("x.json", "x.bin"):
+        with pytest.raises(FileError, match=r"not text in UTF-8.*accepted are \.npy"):
+            audit_file(b'{"p": "\xff\xfe"}', name)
+
+
+def test_a_header_is_shown_without_python_objects():
+    data = header("x").replace(b"'x'", b"f()")
+    with pytest.raises(FileError, match="cannot be read") as refused:
+        audit_file(data + b"\0" * 24)
+    assert "ast." not in str(refused.value)
+    assert "0x" not in str(refused.value)
+
+
+def test_a_cut_archive_is_said_to_be_cut():
+    with pytest.raises(FileError, match="may be cut"):
+        audit_file(saved(np.savez, p=P, q=Q)[:200])
 
 
 def test_a_pair_of_lists_is_p_and_q():
