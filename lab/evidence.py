@@ -36,6 +36,9 @@ LEAST_EXPECTED = 5
 _FARTHEST = 1e6
 """A noncentrality at which no test passes: with a million degrees of freedom some 5,000 will do."""
 
+_MOST_COUNTED = 10**290
+"""Draws beyond which floats cannot follow."""
+
 MOST_DRAWS = 10_000_000
 """Draws that `draw_counts` takes at a time."""
 
@@ -208,7 +211,11 @@ def draws_needed(actual: Law, law: Law) -> int | None:
     if unpooled is None or _is_single(apart, unpooled):
         return unpooled
     # Pooling hides differences, and lessens the degrees of freedom: too few draws, then enough.
-    few, enough = 0, max(unpooled, math.ceil(LEAST_EXPECTED / float(apart.law[0])))
+    few, enough = 0, min(unpooled, _MOST_COUNTED)
+    while apart.power(enough) < POWER:
+        if enough >= _MOST_COUNTED:
+            return math.ceil(LEAST_EXPECTED / Fraction(float(apart.law[0])))
+        few, enough = enough, 2 * enough
     while enough - few > 1:
         middle = (few + enough) // 2
         few, enough = (few, middle) if apart.power(middle) >= POWER else (middle, enough)
@@ -247,8 +254,9 @@ def share_p_value(hits: int, count: int, probability: Fraction | float) -> float
     chance = float(probability)
     if not 0 < chance < 1:
         return 1.0 if hits == count * chance else 0.0
-    below = float(special.bdtr(hits, count, chance))
-    above = float(special.bdtrc(hits - 1, count, chance)) if hits else 1.0
+    # By the incomplete beta function: SciPy's binomial tails end at 2^31 draws.
+    below = float(special.betainc(count - hits, hits + 1, 1 - chance)) if hits < count else 1.0
+    above = float(special.betainc(hits, count - hits + 1, chance)) if hits else 1.0
     return min(1.0, 2 * min(below, above))
 
 

@@ -306,6 +306,22 @@ def test_rare_tokens_neither_promise_nor_break_the_test(tiny):
     assert power(floor, law, 1000) == pytest.approx(LEVEL, abs=0.002)
 
 
+def test_more_draws_than_scipy_counts():
+    count = 2**33
+    assert share_p_value(count // 2, count, 0.5) == pytest.approx(1, abs=1e-4)
+    assert share_p_value(int(count * 0.4), count, 0.6) < 1e-100
+    off = 2 * int(math.sqrt(count) / 2)  # two standard deviations
+    wanted = 2 * stats.norm.sf(2)
+    assert share_p_value(count // 2 + off, count, 0.5) == pytest.approx(wanted, rel=1e-3)
+
+
+def test_the_smallest_float_is_no_overflow():
+    tiny = 5e-324
+    needed = draws_needed((0.2, 0.4, 0.4), (tiny, 0.5, 0.5))
+    assert 100 < needed < 1000
+    assert power((0.2, 0.4, 0.4), (tiny, 0.5, 0.5), 1000) > POWER
+
+
 def test_a_million_tokens_are_far_apart_long_before_scipy_gives_up():
     for freedom in (1, 10, 10**6):
         critical = stats.chi2.isf(LEVEL, freedom)
