@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 from serving import settle
-from test_flow import PHONE, press, violations
+from test_flow import PHONE, overhang, press, violations
 
 
 @pytest.fixture
@@ -65,8 +65,4 @@ def test_everybody_can_read_it(visit, matrix, scheme):
     assert violations(page) == []
     page.set_viewport_size(PHONE)
     settle(page)
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]
-    assert (
-        page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
-        <= PHONE["width"]
-    )
+    assert overhang(page) <= 0

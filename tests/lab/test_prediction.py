@@ -105,7 +105,7 @@ def test_the_known_mistakes_are_those_of_the_experiment(name, quantity):
 
 
 @given(ticket_pairs(most=4, tickets=10), st.sampled_from(["residual", "accepted", "output"]))
-@settings(max_examples=120)
+@settings(max_examples=50)
 def test_mistakes_of_any_scenario_are_those_of_the_experiment(pair, quantity):
     p, q = pair
     laws = one_step(p, q)
