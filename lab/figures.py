@@ -18,6 +18,8 @@ _LARGE = 10**9  # from here on, numbers for reading have an exponent
 MOST_PLACES = 1_000
 """Decimals that are written out; what needs more is written as one that does not end."""
 
+_FINEST = 10**MOST_PLACES
+
 
 def terminates(number: Fraction) -> bool:
     """Whether the decimal expansion of `number` ends, within `MOST_PLACES`."""
@@ -26,12 +28,13 @@ def terminates(number: Fraction) -> bool:
 
 def _places(number: Fraction) -> int | None:
     """How many decimals `number` has; None when they do not end within `MOST_PLACES`."""
+    if _FINEST % number.denominator:  # said at once of denominators with thousands of digits
+        return None
     rest, count = number.denominator, {2: 0, 5: 0}
     for prime in count:
         while rest % prime == 0:
             rest, count[prime] = rest // prime, count[prime] + 1
-    places = max(count.values())
-    return places if rest == 1 and places <= MOST_PLACES else None
+    return max(count.values())
 
 
 def decimal(number: Fraction) -> str:
