@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from serving import FLAGS, ROOT, serve, settle
 
 from scripts.browser import find
@@ -31,15 +31,33 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def contexts(app: str, browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
+    """One context for each set of options: what the browser has loaded, it need not load again."""
+    known: dict[str, BrowserContext] = {}
+
+    def context(**options) -> BrowserContext:
+        key = repr(sorted(options.items()))
+        if key not in known:
+            known[key] = browser.new_context(base_url=app, **options)
+        return known[key]
+
+    yield context
+    for each in known.values():
+        each.close()
+
+
 @pytest.fixture
-def visit(app: str, browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Open an address of the app in a context of its own; further options go to the context."""
-    contexts = []
+def visit(contexts: Callable[..., BrowserContext]) -> Iterator[Callable[..., Page]]:
+    """Open an address of the app in a page, and so a session, of its own.
+
+    Further options go to the context.
+    """
+    pages = []
 
     def open_page(path: str = "/", watch: Callable[[Page], None] | None = None, **options) -> Page:
-        context = browser.new_context(base_url=app, **options)
-        contexts.append(context)
-        page = context.new_page()
+        page = contexts(**options).new_page()
+        pages.append(page)
         if watch:
             watch(page)
         page.goto(path)
@@ -48,5 +66,5 @@ def visit(app: str, browser: Browser) -> Iterator[Callable[..., Page]]:
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
