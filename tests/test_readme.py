@@ -11,7 +11,8 @@ import pytest
 
 from lab import MISTAKES
 from lab.evidence import draws_needed, power
-from lab.scenario import WORKED_EXAMPLE
+from lab.precision import in_precision
+from lab.scenario import NEAR_EQUAL, WORKED_EXAMPLE
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -87,6 +88,19 @@ def test_the_lesson_on_mistakes_has_their_numbers():
     assert vectors(lesson) == [p, q, law]
     assert f"About {draws_needed(law, p)}" in lesson
     assert power(law, p, 50) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "cases"),
+    [
+        ("One ten-millionth", ["residual lost in storage"]),
+        ("Thirds and decimals", ["rejection possible but residual empty"]),
+    ],
+)
+def test_the_lesson_on_precision_has_its_cases(name, cases):
+    assert f"*{name}*" in README
+    step = NEAR_EQUAL[name].scenario.step
+    assert [case.name for case in in_precision(step, "float16").cases] == cases
 
 
 @pytest.mark.parametrize("command", ["make run", "make test"])
