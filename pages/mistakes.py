@@ -40,6 +40,7 @@ from pages.parts.predict import (
     draw,
     just_inspect,
     predicted,
+    reset_button,
     show_comparison,
     signed,
     try_again,
@@ -162,23 +163,16 @@ def _choice() -> tuple[StepMistake | BlockMistake, bool]:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         inspecting = just_inspect()
-        if st.button("Reset", help="Back to the start: the first p and q, nothing predicted."):
-            state.use_start()
-            state.use_settings(
-                {
-                    state.INSPECT: False,
-                    state.ASKED_OF_MISTAKE: "law",
-                    state.DRAWN: 1_000,
-                    state.DRAW_SEED: 0,
-                    **{
-                        state.parameter_key(each, parameter.name): parameter.default
-                        for each in MISTAKES
-                        for parameter in _parameters(each)
-                    },
-                }
-            )
-            state.erase(QUESTION)
-            st.rerun()
+        settings = {
+            state.INSPECT: False,
+            state.ASKED_OF_MISTAKE: "law",
+            state.DRAWN: 1_000,
+            state.DRAW_SEED: 0,
+        }
+        for each in MISTAKES:
+            for parameter in _parameters(each):
+                settings[state.parameter_key(each, parameter.name)] = parameter.default
+        reset_button(settings, QUESTION)
     mistake = MISTAKES[slug if slug in MISTAKES else FIRST]
     st.markdown(f"{literal(mistake.does)} *{literal(mistake.why)}*")
     with st.container(key="lines"):
@@ -504,7 +498,8 @@ def _overview(scenario: Scenario) -> None:
     if len(scenario.tokens) > MOST_TOKENS:
         st.info(f"The overview takes up to {MOST_TOKENS:,} tokens.")
         return
-    found = mistakes_on(scenario)
+    with st.spinner("Running every rule through all its choices"):
+        found = mistakes_on(scenario)
     showing = [(each, draws) for each, draws in found if each.distance or each.law is None]
     table: Mapping[str, list[str]] = {
         "mistake": [literal(each.mistake.title) for each, _ in showing],

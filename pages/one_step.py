@@ -26,6 +26,7 @@ from pages.parts.predict import (
     draw,
     just_inspect,
     predicted,
+    reset_button,
     show_comparison,
 )
 from pages.parts.words import counted, literal, number
@@ -91,11 +92,7 @@ def main() -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             quantity = _quantity()
             inspecting = just_inspect()
-            if st.button("Reset", help="Back to the start: the first p and q, nothing predicted."):
-                state.use_start()
-                state.use_settings(DEFAULTS)
-                state.erase(QUESTION)
-                st.rerun()
+            reset_button(DEFAULTS, QUESTION)
         if scenario is None:
             st.info("Results appear here once tokens, p and q fit together.")
             return

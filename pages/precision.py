@@ -37,7 +37,14 @@ from pages.parts.export import share_link
 from pages.parts.glossary import glossary
 from pages.parts.head import head
 from pages.parts.laws import misses_of
-from pages.parts.predict import commit_button, dark, draw, just_inspect, try_again
+from pages.parts.predict import (
+    commit_button,
+    dark,
+    draw,
+    just_inspect,
+    reset_button,
+    try_again,
+)
 from pages.parts.words import counted, literal, size
 
 QUESTION = "precision"
@@ -82,11 +89,7 @@ def main() -> None:
     with right:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             inspecting = just_inspect()
-            if st.button("Reset", help="Back to the start: the first p and q, nothing predicted."):
-                state.use_start()
-                state.use_settings(DEFAULTS)
-                state.erase(QUESTION)
-                st.rerun()
+            reset_button(DEFAULTS, QUESTION)
         if scenario is None:
             st.info("Results appear here once tokens, p and q fit together.")
             return

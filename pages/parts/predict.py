@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from itertools import cycle
+from typing import Any
 
 import streamlit as st
 
@@ -67,6 +68,15 @@ def just_inspect() -> bool:
         persist_state="session",
         help="Shows the results without asking for a prediction.",
     )
+
+
+def reset_button(settings: dict[str, Any], question: str) -> None:
+    """The button that goes back to how the session began, with these settings."""
+    if st.button("Reset", help="Back to the start: the first p and q, nothing predicted."):
+        state.use_start()
+        state.use_settings(settings)
+        state.erase(question)
+        st.rerun()
 
 
 def predicted(question: Question) -> Prediction | None:
