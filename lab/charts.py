@@ -671,16 +671,27 @@ def _with_intervals(
 _SERIES = (("#0072B2", None), ("#E69F00", [6, 4]), ("#009E73", [2, 3]))
 
 
+def _series_colour(names: Sequence[str]) -> alt.Color:
+    return alt.Color(
+        "series",
+        type="nominal",
+        scale=alt.Scale(domain=list(names), range=[colour for colour, _ in _SERIES]),
+        legend=None,
+    )
+
+
+def _series_dash(names: Sequence[str]) -> alt.StrokeDash:
+    return alt.StrokeDash(
+        "series",
+        type="nominal",
+        scale=alt.Scale(domain=list(names), range=[dash or [1, 0] for _, dash in _SERIES]),
+        legend=None,
+    )
+
+
 @lru_cache(maxsize=16)
 def _lines(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
-    series = {
-        "color": alt.Color(
-            "series",
-            type="nominal",
-            scale=alt.Scale(domain=list(names), range=[colour for colour, _ in _SERIES]),
-            legend=None,
-        )
-    }
+    colour = _series_colour(names)
     x = alt.X(
         "k",
         type="ordinal",
@@ -689,21 +700,16 @@ def _lines(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
     )
     y = alt.Y("value", type="quantitative", title=title, scale=alt.Scale(zero=True))
     base = alt.Chart()
-    dash = alt.StrokeDash(
-        "series",
-        type="nominal",
-        scale=alt.Scale(domain=list(names), range=[dash or [1, 0] for _, dash in _SERIES]),
-        legend=None,
-    )
+    dash = _series_dash(names)
     shape = alt.Shape("series", type="nominal", scale=alt.Scale(domain=list(names)), legend=None)
     tooltip = [
         alt.Tooltip("series", type="nominal", title="what"),
         alt.Tooltip("k", type="ordinal", title="K"),
         alt.Tooltip("exact", type="nominal", title="exact value"),
     ]
-    lines = base.mark_line(strokeWidth=2).encode(x=x, y=y, strokeDash=dash, **series)
+    lines = base.mark_line(strokeWidth=2).encode(x=x, y=y, strokeDash=dash, color=colour)
     points = base.mark_point(size=90, filled=True).encode(
-        x=x, y=y, shape=shape, tooltip=tooltip, **series
+        x=x, y=y, shape=shape, tooltip=tooltip, color=colour
     )
     best = base.transform_filter("datum.best != ''")
     ring = best.mark_point(
@@ -717,7 +723,6 @@ def _lines(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
 
 @lru_cache(maxsize=16)
 def _along(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
-    dashes = [dash or [1, 0] for _, dash in _SERIES]
     line = (
         alt.Chart()
         .mark_line(strokeWidth=2, point={"size": 30, "filled": True})
@@ -730,18 +735,8 @@ def _along(names: tuple[str, ...], title: str, dark: bool) -> dict[str, Any]:
                 axis=alt.Axis(labelFontSize=14, titleFontSize=13, tickMinStep=1, format=",d"),
             ),
             y=alt.Y("value", type="quantitative", title=title),
-            color=alt.Color(
-                "series",
-                type="nominal",
-                scale=alt.Scale(domain=list(names), range=[colour for colour, _ in _SERIES]),
-                legend=None,
-            ),
-            strokeDash=alt.StrokeDash(
-                "series",
-                type="nominal",
-                scale=alt.Scale(domain=list(names), range=dashes),
-                legend=None,
-            ),
+            color=_series_colour(names),
+            strokeDash=_series_dash(names),
             tooltip=[
                 alt.Tooltip("series", type="nominal", title="what"),
                 alt.Tooltip("k", type="quantitative", title="position"),
@@ -784,19 +779,7 @@ def _errors(x_powers: tuple[int, int], y_powers: tuple[int, int], dark: bool) ->
         axis=alt.Axis(**axis),
     )
     names = list(FORMULAS)
-    styles = _SERIES[: len(names)]
-    colour = alt.Color(
-        "series",
-        type="nominal",
-        scale=alt.Scale(domain=names, range=[colour for colour, _ in styles]),
-        legend=None,
-    )
-    dash = alt.StrokeDash(
-        "series",
-        type="nominal",
-        scale=alt.Scale(domain=names, range=[dash or [1, 0] for _, dash in styles]),
-        legend=None,
-    )
+    colour, dash = _series_colour(names), _series_dash(names)
     shapes = ["circle", "square", *(shape for shape, _ in BREAK_SHAPES.values())]
     shape = alt.Shape(
         "mark",

@@ -240,10 +240,10 @@ def _along(found: Audit) -> None:
             )
         )
     st.subheader("The worst positions")
-    worst = _worst(found)
+    worst, at = _worst(found), _at(found)
     table = {
         "position": [f"{n:,}" for n in worst],
-        "findings": [f"{_at(found)[n]:,}" for n in worst],
+        "findings": [f"{at[n]:,}" for n in worst],
     }
     for title, values in (
         ("α", found.acceptance),

@@ -166,7 +166,7 @@ def _choice() -> tuple[StepMistake | BlockMistake, bool]:
         settings = {
             state.INSPECT: False,
             state.ASKED_OF_MISTAKE: "law",
-            state.DRAWN: 1_000,
+            state.DRAWN: state.DEFAULT_DRAWS,
             state.DRAW_SEED: 0,
         }
         for each in MISTAKES:

@@ -257,10 +257,7 @@ class Counted:
         alpha = min(1.0, float(measures.acceptance))
         if not measures.excess > 0:
             alpha = 1.0  # no proposal can be rejected, whatever rounding makes of the sum
-        if count < 2**31:
-            p_value = share_p_value(kept, count, alpha)
-        else:  # SciPy's binomial law has no value there; the two tests are the same by then
-            p_value = chi_square([kept, count - kept], [alpha, 1 - alpha]).p_value
+        p_value = share_p_value(kept, count, alpha)
         fails = p_value < self.level
         self.book.tests.append(Test("kept-share", place + 1, count, p_value, fails))
         if not fails:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -244,14 +243,7 @@ def powers(
         law = _cells(kind, suspect)
         if law is None or np.allclose(law, right, rtol=1e-12, atol=1e-15):
             continue
-        measure = partial(power, law, right)
-        chance = measure(count)
-        if math.isnan(chance):  # the laws differ by more than floats hold
-            chance = 1.0
-        try:
-            needed = draws_needed(law, right)
-        except OverflowError:  # more than floats hold, beside an entry that is next to 0
-            needed = None
+        chance, needed = power(law, right, count), draws_needed(law, right)
         shown.append(Power(suspect.slug, suspect.title, chance, needed))
     return tuple(shown)
 

@@ -67,7 +67,7 @@ def drawn(rules: Drawable) -> None:
         "that should come out."
     )
     memory = st.session_state
-    memory.setdefault(state.DRAWN, 1_000)
+    memory.setdefault(state.DRAWN, state.DEFAULT_DRAWS)
     memory.setdefault(state.DRAW_SEED, 0)
     first, second, _ = st.columns([1, 1, 2])
     count = first.number_input("Draws N", 1, MOST_DRAWS, key=state.DRAWN, persist_state="session")

@@ -34,7 +34,7 @@ _TEXTS, _START, _FAULT = "texts", "start", "link fault"
 _NEXT, _LARGE, _SHOWN = "texts to come", "large scenario", "shown scenario"
 _SETTINGS, _BARS, _PAGE = "settings to come", "bars kept", "page"
 
-DEFAULT_SUCCESS, DEFAULT_TRIALS = 0.5, 10
+DEFAULT_SUCCESS, DEFAULT_TRIALS, DEFAULT_DRAWS = 0.5, 10, 1_000
 
 
 def begin() -> str | None:
